@@ -3,6 +3,7 @@ import { upstreamController, upstreamRefusal } from './decide/coexistence.ts';
 import { clusterStable, readiness } from './decide/gates.ts';
 import { BootImageError, errorText, orUndefined } from './errors.ts';
 import { factsOf, type ImageFacts } from './image-facts.ts';
+import { nonEmpty, object } from './observe/json.ts';
 import { idOf, type KeptSet, setText } from './observe/kept-set.ts';
 import { type LeafEdit, leafText } from './observe/provider-spec.ts';
 import { streamOf } from './observe/stream.ts';
@@ -308,7 +309,9 @@ function stepOf(plan: Look['plan']): Conclusion {
 export function isUnreadable(error: unknown): boolean {
   if (error instanceof NotRecorded) return true;
   const cause = error instanceof Error ? error.cause : undefined;
-  return [error, cause].some((one) => (one instanceof ApiError ? !isNotFound(one) : UNREACHED.has(codeOf(one))));
+  return [error, cause].some((one) =>
+    one instanceof ApiError ? !isNotFound(one) : UNREACHED.has(nonEmpty(object(one)['code']) ?? ''),
+  );
 }
 
 /** Codes of vCenters and clouds that do not answer: the operator may be closer to them, and be told other authorities. */
@@ -318,11 +321,6 @@ const UNREACHED: ReadonlySet<string> = new Set([
   'VIM_TLS_UNTRUSTED',
   'VIM_TIMEOUT',
 ]);
-
-function codeOf(error: unknown): string {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' ? code : '';
-}
 
 function no(text: string, outcome: SetOutcome): Found {
   return { text, outcome };

@@ -48,7 +48,7 @@ export function createOperatorHalf(options: OperatorOptions): (signal?: AbortSig
     const upstreamActs = (): boolean => upstreamRefusal(world.upstream()) !== undefined;
     if (upstreamActs()) return options.verdict.remove({ signal });
     if (infrastructure === undefined) return;
-    const mc = world.machineConfiguration() ?? (await read(client, { signal }));
+    const mc = world.machineConfiguration() ?? (await ifFound(client.get(MachineConfiguration, key, { signal })));
     if (upstreamActs()) return options.verdict.remove({ signal });
     if (mc === undefined) {
       const wanted: MachineConfiguration = {
@@ -134,11 +134,4 @@ async function provisioningOf(
     if (isForbidden(error)) return unreadProvisioning;
     throw error;
   }
-}
-
-async function read(
-  client: Client,
-  call: { readonly signal?: AbortSignal | undefined },
-): Promise<MachineConfiguration | undefined> {
-  return await ifFound(client.get(MachineConfiguration, key, call));
 }

@@ -8,12 +8,9 @@ import {
 } from '@drydock/kube';
 import type { ClusterRecords } from '@drydock/templates';
 import { createCaches } from './caches.ts';
-import { canaryRights } from './canary/rights.ts';
 import { ownArchitecture } from './decide/architecture.ts';
 import { bootImageMetrics } from './metrics.ts';
-import { type Gates, gatesNow } from './observe/feature-gates.ts';
-import { platformOf } from './observe/world.ts';
-import { createPassPorts } from './pass/ports.ts';
+import { preparedPorts } from './pass/ports.ts';
 import { type CarriedOut, type CarryOutHooks, carryOut } from './plan/carry-out.ts';
 import type { ClusterPlan } from './plan/cluster-plan.ts';
 import { type BootImagesRoleOptions, recordsOf, servedPlatforms } from './role.ts';
@@ -66,14 +63,10 @@ export function planRun(options: PlanRunOptions): PlanRun {
   const definitions = watchDefinitions(client, log);
   resources.use(definitions.watches);
   const platforms = resources.use(servedPlatforms(options, metrics));
-  const rights = canaryRights(client, now);
-  let gates: Gates = { cpms: true, skew: true };
-  const { projections } = definitions;
-  const ports = createPassPorts({
-    ...{ client, caches, platforms, events, metrics, log, now, projections, architecture: ownArchitecture() },
-    canaryMissing: rights.missing,
+  const { ports, prepare } = preparedPorts({
+    ...{ client, caches, platforms, events, metrics, log, now, architecture: ownArchitecture() },
+    projections: definitions.projections,
     fence: () => options.leader.assertHeld(),
-    gates: () => gates,
     settings: { stubSecret, collectAfterMs, canaryPollMs },
   });
   return {
@@ -81,14 +74,7 @@ export function planRun(options: PlanRunOptions): PlanRun {
     credentials: () => caches.credentials.get(credentialsKey),
     carryOut: async (plan, { hooks, signal }) => {
       await allSynced([...Object.values(watched), definitions.watches], signal);
-      const before = async (): Promise<void> => {
-        await platforms.load(platformOf(ports.world));
-        const release = ports.world.clusterVersion()?.status?.desired?.version;
-        if ([...caches.controlPlaneMachineSets.all()].length > 0) gates = await gatesNow(client, release, { signal });
-        await rights.ask(caches.policies.all(), { signal });
-        const mc = ports.world.machineConfiguration();
-        if (mc !== undefined) await projections.machineConfigurations.recall(mc);
-      };
+      const before = (): Promise<void> => prepare({ signal });
       return carryOut(plan, { ports, before, signal, ...(hooks === undefined ? {} : { hooks }) });
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),

@@ -2,8 +2,9 @@ import type { BootImageStatus, ConfigMap, Infrastructure, Secret } from '@drydoc
 import type { ImportAmounts, PlannedStep, TemplateOperation, TemplateProgress } from '@drydock/templates';
 import type { Skip } from './decide/decide.ts';
 import type { ImageFacts, ImageOrigin, ImageThere, TemplateFacts } from './image-facts.ts';
+import type { JsonObject } from './observe/json.ts';
 import type { KeptSet } from './observe/kept-set.ts';
-import type { JsonObject, LeafEdit } from './observe/provider-spec.ts';
+import type { LeafEdit } from './observe/provider-spec.ts';
 import type { Stream } from './observe/stream.ts';
 import type { NeededImage } from './way-back/needed.ts';
 import type { Pin } from './way-back/pin.ts';

@@ -17,15 +17,14 @@ import {
   on,
   type ReconcileOutcome,
 } from '@drydock/kube';
-import type { ClusterRecords, HolderIsLive } from '@drydock/templates';
+import type { ClusterRecords } from '@drydock/templates';
 import { type BootImageCaches, createCaches, worldOf } from './caches.ts';
-import { canaryRights } from './canary/rights.ts';
 import type { CloudHttpsOptions } from './cloud/https.ts';
 import type { OpenShift } from './cluster-api/openshift.ts';
 import { ownArchitecture } from './decide/architecture.ts';
 import { upstreamRefusal } from './decide/coexistence.ts';
 import { type BootImageMetrics, bootImageMetrics } from './metrics.ts';
-import { type Gates, gatesNow } from './observe/feature-gates.ts';
+import type { Gates } from './observe/feature-gates.ts';
 import { idOf, keptSets, kindOf } from './observe/kept-set.ts';
 import { clusterRecords } from './observe/records.ts';
 import type { DowngradePolicy } from './observe/version.ts';
@@ -33,7 +32,7 @@ import { platformOf } from './observe/world.ts';
 import { createOperatorHalf } from './operator.ts';
 import { runPass } from './pass/pass.ts';
 import { createPassState, type PassSettings } from './pass/pass-state.ts';
-import { createPassPorts } from './pass/ports.ts';
+import { preparedPorts } from './pass/ports.ts';
 import { noteSetChange } from './pass/set-change.ts';
 import { cloudPlatforms, type LazyPlatforms, lazyPlatforms } from './platforms.ts';
 import type { PolicyWorld } from './policy/policy-statuses.ts';
@@ -45,7 +44,7 @@ import type { Stamp } from './skew/stamp.ts';
 import { attemptsIn, imageOf as bootImageFor } from './status/boot-image-store.ts';
 import { type Definitions, type KeepStatuses, watchDefinitions } from './status/definitions.ts';
 import { createVerdict } from './verdict/cluster-operator.ts';
-import type { ImageStore, TemplatePublication } from './vsphere/options.ts';
+import { type ImageStore, importerIsLive, type TemplatePublication } from './vsphere/options.ts';
 import { vspherePlatform } from './vsphere/platform.ts';
 import { createCauses } from './wakes/causes.ts';
 import { type TemplateSignal, templateSource } from './wakes/template-signal.ts';
@@ -164,7 +163,7 @@ export function servedPlatforms(
   return lazyPlatforms({
     VSphere: () =>
       vspherePlatform({
-        ...{ store, holder: leader.identity, holderIsLive: holderIsLive(leader) },
+        ...{ store, holder: leader.identity, holderIsLive: importerIsLive(leader) },
         ...(downgrade === undefined ? {} : { downgrade }),
         ...(publication === undefined ? {} : { publication }),
         ...(retain === undefined ? {} : { retain }),
@@ -174,11 +173,6 @@ export function servedPlatforms(
       }),
     ...cloudPlatforms({ ...options.clouds, onCall: metrics.cloudCall }),
   });
-}
-
-/** Whoever contests the Lease is known by it. Of any other importer, as of a command on somebody's machine, it says nothing: there only silence tells. */
-function holderIsLive(leader: Pick<Leader, 'holderIsLive'>): HolderIsLive {
-  return (holder) => (holder.startsWith('cli/') ? undefined : leader.holderIsLive(holder));
 }
 
 /** What these caches know of templates. */
@@ -235,18 +229,9 @@ function controllerHalf(
   const { canaryPollMs } = options;
   const settings = { concurrency, progressMs, collectAfterMs, stubSecret, canaryPollMs };
   const { projections, changes } = parts.definitions;
-  let gates: Gates = { cpms: true, skew: true, ...options.gates };
-  const rights = canaryRights(client, parts.now);
-  const ports = createPassPorts({
-    client,
+  const { ports, rights, prepare } = preparedPorts({
+    ...{ client, ...parts, projections, log, architecture, settings, fixed: options.gates },
     fence: () => options.leader.assertHeld(),
-    canaryMissing: rights.missing,
-    ...parts,
-    projections,
-    log,
-    architecture,
-    settings,
-    gates: () => gates,
   });
   const causes = createCauses();
 
@@ -285,15 +270,7 @@ function controllerHalf(
       const cause = causes.take();
       state.looked.clear();
       try {
-        await platforms.load(platformOf(ports.world));
-        const release = ports.world.clusterVersion()?.status?.desired?.version;
-        // Nobody else has to know it where there is no control plane that could be managed.
-        if ([...caches.controlPlaneMachineSets.all()].length > 0)
-          gates = { ...(await gatesNow(client, release, { signal })), ...options.gates };
-        await rights.ask(caches.policies.all(), { signal });
-        // Reads the ledger once, so that the pass decides by everything that is meant.
-        const mc = caches.machineConfigurations.get(key);
-        if (mc !== undefined) await projections.machineConfigurations.recall(mc);
+        await prepare({ signal });
         const outcome = await runPass(ports, state, cause, { signal, stopping, news: causes.news() });
         return sooner(outcome, againIn(projections.machineConfigurations));
       } catch (error) {

@@ -1,8 +1,7 @@
 import type { Answer, Unverified } from '../cloud/availability.ts';
 import { type CloudAnswer, type CloudHttps, invalidAnswer, quoted } from '../cloud/https.ts';
 import { type TokenRefused, type Tokens, withToken } from '../cloud/tokens.ts';
-import { isObject, list, nonEmpty, object, parsedJson } from '../observe/json.ts';
-import type { JsonObject } from '../observe/provider-spec.ts';
+import { isObject, type JsonObject, list, nonEmpty, object, parsedJson } from '../observe/json.ts';
 import type { UploadedImage } from './image.ts';
 import type { AzureAccount } from './tokens.ts';
 

@@ -1,5 +1,5 @@
-import { isObject } from '../observe/json.ts';
-import { invalidSpec, type JsonObject, specText } from '../observe/provider-spec.ts';
+import { isObject, type JsonObject } from '../observe/json.ts';
+import { invalidSpec, specText } from '../observe/provider-spec.ts';
 
 /** `image` of machine-api's AzureMachineProviderSpec; what is absent is ''. */
 export interface AzureImage {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BootImageError } from '../errors.ts';
-import { type JsonObject, leafPatch, machineSetSpecPath } from '../observe/provider-spec.ts';
+import type { JsonObject } from '../observe/json.ts';
+import { leafPatch, machineSetSpecPath } from '../observe/provider-spec.ts';
 import { parseStream } from '../observe/stream.ts';
 import {
   type AzureSpecImage,

@@ -1,9 +1,9 @@
 import { shownText } from '@drydock/api/text';
 import { type Skip, skip } from '../decide/decide.ts';
 import { BootImageError, orBootImageError } from '../errors.ts';
-import { isObject } from '../observe/json.ts';
+import { isObject, type JsonObject } from '../observe/json.ts';
 import { setText } from '../observe/kept-set.ts';
-import { invalidSpec, type JsonObject, type LeafEdit } from '../observe/provider-spec.ts';
+import { invalidSpec, type LeafEdit } from '../observe/provider-spec.ts';
 import type { PlatformInput } from '../platform.ts';
 import {
   type AzureImage,

@@ -3,7 +3,7 @@ import { Machine, type MachineSet } from '@drydock/api';
 import { apiVersionOf } from '@drydock/kube';
 import { labelSelector } from '../decide/selection.ts';
 import { BootImageError, orBootImageError } from '../errors.ts';
-import { isObject } from '../observe/json.ts';
+import { type JsonObject, list, object, withLeaf } from '../observe/json.ts';
 import { type KeptSet, kindOf, machineSets, setText } from '../observe/kept-set.ts';
 import type { LeafEdit } from '../observe/provider-spec.ts';
 import type { PointedImage } from '../platform.ts';
@@ -78,8 +78,7 @@ export function unsupported(set: KeptSet, sets: readonly MachineSet[]): string |
 export function canaryMachine(set: KeptSet, group: CanaryGroup, image: PointedImage): Machine {
   const { namespace } = set.metadata;
   const { lifecycleHooks: _, ...spec } = (set.spec?.template?.spec ?? {}) as Readonly<Record<string, unknown>>;
-  const providerSpec = isObject(spec['providerSpec']) ? spec['providerSpec'] : {};
-  const taints = Array.isArray(spec['taints']) ? (spec['taints'] as readonly unknown[]) : [];
+  const providerSpec = object(spec['providerSpec']);
   return {
     apiVersion: apiVersionOf(Machine),
     kind: Machine.kind,
@@ -91,7 +90,7 @@ export function canaryMachine(set: KeptSet, group: CanaryGroup, image: PointedIm
     spec: {
       ...spec,
       providerSpec: { ...providerSpec, value: withEdits(providerSpec['value'], image.edits) },
-      taints: [...taints, canaryTaint],
+      taints: [...list(spec['taints']), canaryTaint],
     } as Machine['spec'] & object,
   };
 }
@@ -116,18 +115,6 @@ function selects({ spec }: MachineSet, labels: Readonly<Record<string, string>>)
 }
 
 /** A value with some of its leaves exchanged; the value itself stays what it is. */
-export function withEdits(value: unknown, edits: readonly LeafEdit[]): Readonly<Record<string, unknown>> {
-  return edits.reduce<unknown>((whole, { path, to }) => put(whole, path, to), value ?? {}) as Readonly<
-    Record<string, unknown>
-  >;
-}
-
-function put(value: unknown, [key, ...rest]: readonly (string | number)[], to: unknown): unknown {
-  if (key === undefined) return to;
-  if (typeof key === 'number') {
-    const list: readonly unknown[] = Array.isArray(value) ? value : [];
-    return list.with(key, put(list[key], rest, to));
-  }
-  const object = (typeof value === 'object' && value !== null ? value : {}) as Readonly<Record<string, unknown>>;
-  return { ...object, [key]: put(object[key], rest, to) };
+export function withEdits(value: unknown, edits: readonly LeafEdit[]): JsonObject {
+  return object(edits.reduce((whole: unknown, { path, to }) => withLeaf(whole, path, to), value));
 }

@@ -1,7 +1,8 @@
 import { type Clock, systemClock } from '@drydock/kube';
 import type { Skip } from '../decide/decide.ts';
 import type { ImageFacts } from '../image-facts.ts';
-import type { JsonObject, LeafEdit } from '../observe/provider-spec.ts';
+import type { JsonObject } from '../observe/json.ts';
+import type { LeafEdit } from '../observe/provider-spec.ts';
 import type { Platform, PlatformInput, PlatformPlan } from '../platform.ts';
 import { type Availability, verifiedCurrent, verifiedTarget } from './availability.ts';
 import { type CloudHttps, type CloudHttpsOptions, cloudHttps } from './https.ts';

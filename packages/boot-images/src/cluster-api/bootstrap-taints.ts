@@ -1,6 +1,5 @@
 import { canaryTaint } from '../canary/machine.ts';
-import { at, type JsonPath, list, nonEmpty, object, withLeaf } from '../observe/json.ts';
-import type { JsonObject } from '../observe/provider-spec.ts';
+import { at, type JsonObject, type JsonPath, list, nonEmpty, object, withLeaf } from '../observe/json.ts';
 
 /** The group of what makes a node of a machine. */
 export const BOOTSTRAP = 'bootstrap.cluster.x-k8s.io';

@@ -33,6 +33,11 @@ export interface NoImage {
   readonly target?: string;
 }
 
+/** There is none, and somebody has to correct something; not `blocked`: the set is simply not asked for. */
+export function noImage(reason: string, brief: string, message: string, nextStep: string, blocked = true): NoImage {
+  return { kind: 'none', blocked, reason, brief, message, nextStep };
+}
+
 /** Where the catalogue came from, for texts. */
 export interface Catalogue {
   /** `bootimagepolicy kubernetes`. */
@@ -71,9 +76,6 @@ export function catalogueImage(
   architecture: string,
   platform: ImageLeaf['platform'],
 ): WantedImage | NoImage {
-  const none = (reason: string, brief: string, message: string, nextStep: string, blocked = true): NoImage => ({
-    ...{ kind: 'none', blocked, reason, brief, message, nextStep },
-  });
   const fitting = entries.filter(
     (entry) =>
       plainVersion(entry.version ?? '') === plainVersion(version) &&
@@ -83,7 +85,7 @@ export function catalogueImage(
   const [entry] = distinct;
   if (entry === undefined) {
     const there = [...new Set(entries.flatMap((one) => one.version ?? []))].join(', ');
-    return none(
+    return noImage(
       'NotInCatalogue',
       `no image for ${version}`,
       `the catalogue of ${source} has no image of ${version} for ${architecture}; it has ${there === '' ? 'none' : there}`,
@@ -93,7 +95,7 @@ export function catalogueImage(
   }
   const where = `the entry for ${version} in the catalogue of ${source}`;
   if (distinct.length > 1)
-    return none(
+    return noImage(
       'CatalogueAmbiguous',
       `two images for ${version}`,
       `the catalogue of ${source} has ${distinct.length} different images of ${version} for ${architecture}`,
@@ -102,7 +104,7 @@ export function catalogueImage(
   if (platform !== 'vsphere') {
     if (entry.image !== undefined && entry.image !== '')
       return { kind: 'named', release: entry.image, image: entry.image };
-    return none(
+    return noImage(
       'CatalogueUnusable',
       'no image is named',
       `${where} names no image, and images are only imported into vCenters`,
@@ -111,14 +113,14 @@ export function catalogueImage(
   }
   const { url = '', sha256 = '', contentLibraryItem: item } = entry;
   if (item === undefined && !/^https?:\/\//i.test(url))
-    return none(
+    return noImage(
       'CatalogueUnusable',
       'no address',
       `${where} has neither an address of http:// or https:// nor an item of a content library`,
       `give url or contentLibraryItem in ${where}`,
     );
   if (!/^[0-9a-f]{64}$/i.test(sha256))
-    return none(
+    return noImage(
       'CatalogueUnusable',
       'no digest',
       `${where} has no SHA-256 of 64 hex digits`,

@@ -78,5 +78,5 @@ export function imageFault(template: ClusterApiObject, leaf: ImageLeaf): string 
 /** The template's spec with this image, and nothing else changed. */
 export function specWithImage(template: ClusterApiObject, leaf: ImageLeaf, image: string): ClusterApiObject['spec'] {
   const value = leaf.platform === 'azure' ? (marketplaceImage(image) ?? { id: image }) : image;
-  return withLeaf(template.spec, leaf.path.slice(1), value);
+  return object(withLeaf(template.spec, leaf.path.slice(1), value));
 }

@@ -1,6 +1,5 @@
 import type { KubeClient, KubeObject, Resource } from '@drydock/kube';
-import { list, nonEmpty, object } from '../observe/json.ts';
-import type { JsonObject } from '../observe/provider-spec.ts';
+import { type JsonObject, list, nonEmpty, object } from '../observe/json.ts';
 
 /** An object of Cluster API or of one of its providers: what is read of it is looked for where its version has it. */
 export interface ClusterApiObject extends KubeObject {

@@ -10,7 +10,7 @@ import { type KeptSet, setText as keptText } from '../observe/kept-set.ts';
 import { type Stream, streamOf } from '../observe/stream.ts';
 import type { World } from '../observe/world.ts';
 import { machineApiNamespace } from '../user-data/user-data.ts';
-import { architectureOf, type NoImage, type WantedImage } from './catalogue.ts';
+import { architectureOf, type NoImage, noImage, type WantedImage } from './catalogue.ts';
 import type { ImageLeaf } from './image-leaf.ts';
 import { type ClusterApiObject, CORE } from './kinds.ts';
 import type { RotationWish } from './rotation.ts';
@@ -63,7 +63,7 @@ export function releaseImages({ world }: OpenShift): ReleaseImages {
       if (set.namespace !== clusterApiNamespace) return undefined;
       const refusal = upstreamRefusal(world.upstream());
       if (refusal !== undefined && (policy === undefined || isUpstreams(world)))
-        return none(
+        return noImage(
           'LeftToUpstream',
           'left to upstream',
           `${refusal}, and Drydock leaves ${setText(set)} to it`,
@@ -71,7 +71,7 @@ export function releaseImages({ world }: OpenShift): ReleaseImages {
           false,
         );
       if (policy === undefined && leaf.platform !== 'vsphere')
-        return none(
+        return noImage(
           'NoPolicy',
           'no policy selects it',
           `no BootImagePolicy selects ${setText(set)}, and whether somebody chose its image cannot be told from its template`,
@@ -102,7 +102,7 @@ function wantedOf(
   if ('kind' in stream) return stream;
   const release = releaseIn(stream, set, leaf);
   if (pinned !== undefined && pinned !== release)
-    return none(
+    return noImage(
       'ReleaseNotOffered',
       `${pinned} is not offered`,
       `${pinned} is wanted for ${setText(set)}; the release of the cluster names ${release ?? 'no image'}`,
@@ -121,7 +121,7 @@ function wantedOf(
 function streamIn(world: OpenShift['world']): Stream | NoImage {
   const stream = streamOf(world.golden());
   if (stream !== undefined && !(stream instanceof BootImageError)) return stream;
-  return none(
+  return noImage(
     'StreamInvalid',
     'no stream',
     stream?.message ?? 'configmap openshift-machine-config-operator/coreos-bootimages is not there',
@@ -139,7 +139,7 @@ function releaseIn(stream: Stream, set: RotatedSet, { platform }: ImageLeaf): st
 
 function notOffered(set: RotatedSet, { platform }: ImageLeaf): NoImage {
   const kind = set.reference?.kind ?? 'a template';
-  return none(
+  return noImage(
     'ReleaseNotOffered',
     'no image in the release',
     `the release of the cluster names no image for ${rpmArchitecture(set)} machines that ${kind} could name${platform === 'other' ? ': OpenShift publishes none for its platform' : ''}`,
@@ -180,10 +180,6 @@ function imageIn(
 function isUpstreams({ machineConfiguration }: OpenShift['world']): boolean {
   const managers = machineConfiguration()?.status?.managedBootImagesStatus?.machineManagers ?? [];
   return managers.some(({ apiGroup, selection }) => String(apiGroup) === CORE && selection?.mode !== 'None');
-}
-
-function none(reason: string, brief: string, message: string, nextStep: string, blocked = true): NoImage {
-  return { kind: 'none', blocked, reason, brief, message, nextStep };
 }
 
 /**

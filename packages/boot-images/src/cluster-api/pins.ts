@@ -4,13 +4,18 @@ import { keepPin, pinDue } from '../way-back/keeper.ts';
 import { bootImageOfRotated } from './boot-images.ts';
 import type { ClusterApiObject } from './kinds.ts';
 import type { RotationPorts } from './rotate.ts';
-import { idOfRotated, ROTATED_KINDS, rotatedSet } from './set.ts';
+import { idOfRotated, type RotatedKind, rotatedSet } from './set.ts';
 
 /** What {@link pinController} needs. */
 export interface PinControllerOptions extends Pick<RotationPorts, 'event' | 'mayWrite'> {
   readonly client: Pick<Client, 'patch' | 'delete'>;
   readonly bootImages: Cache<BootImage>;
-  readonly cacheOf: (group: string, kind: string) => Cache<ClusterApiObject> | undefined;
+  /** Of sets, as far as they are served. */
+  readonly kinds: readonly {
+    readonly group: string;
+    readonly kind: RotatedKind;
+    readonly cache: Cache<ClusterApiObject>;
+  }[];
   readonly now: () => Date;
 }
 
@@ -25,11 +30,7 @@ export function beforePinEnds<T extends { readonly after: number }>(
 }
 
 /** Sees to the pins of sets of Cluster API, see {@link keepPin}: also of those whose set is gone, or comes again. */
-export function pinController({ client, bootImages, cacheOf, now, event, mayWrite }: PinControllerOptions): Controller {
-  const kinds = ROTATED_KINDS.flatMap((one) => {
-    const cache = cacheOf(one.group, one.kind);
-    return cache === undefined ? [] : [{ ...one, cache }];
-  });
+export function pinController({ client, bootImages, kinds, now, event, mayWrite }: PinControllerOptions): Controller {
   return controller<BootImage>({
     name: 'boot-images-cluster-api-pins',
     for: bootImages,

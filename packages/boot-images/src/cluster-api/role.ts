@@ -17,12 +17,12 @@ import {
   on,
   type Resource,
 } from '@drydock/kube';
-import type { ClusterRecords, HolderIsLive } from '@drydock/templates';
+import type { ClusterRecords } from '@drydock/templates';
 import type { BootImageMetrics } from '../metrics.ts';
 import type { PolicyWorld } from '../policy/policy-statuses.ts';
 import { type KeepStatuses, watchDefinitions } from '../status/definitions.ts';
 import { endsCanary, type SetOutcome } from '../status/subject.ts';
-import type { ImageStore } from '../vsphere/options.ts';
+import { type ImageStore, importerIsLive } from '../vsphere/options.ts';
 import { allSynced } from '../waiting.ts';
 import { livePin } from '../way-back/pin.ts';
 import { bootImageOfRotated, rotationReports } from './boot-images.ts';
@@ -124,6 +124,11 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
   for (const kind of ['VSphereCluster', 'VSphereDeploymentZone', 'VSphereFailureDomain'])
     watchKind(INFRASTRUCTURE, kind);
   const cacheOf = (group: string, kind: string): Cache<ClusterApiObject> | undefined => kindsOf.get(`${kind}.${group}`);
+  const rotated = ROTATED_KINDS.flatMap(({ group, kind }) => {
+    const cache = cacheOf(group, kind);
+    return cache === undefined ? [] : [{ group, kind, cache }];
+  });
+  const [clusters, machines] = [cacheOf(CORE, 'Cluster'), cacheOf(CORE, 'Machine')];
   const bootImages = watched(BootImage, canaryIndexes);
   const policies = watched(BootImagePolicy);
   const definitions = watchDefinitions(client, log, options.statuses);
@@ -131,7 +136,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
   const identities: IdentitySources = {
     ...{ client, served, providerNamespace: options.providerNamespace ?? 'capv-system' },
   };
-  const holderIsLive: HolderIsLive = (holder) => (holder.startsWith('cli/') ? undefined : leader.holderIsLive(holder));
+  const holderIsLive = importerIsLive(leader);
   const resourceOf = (group: string, kind: string): Resource<ClusterApiObject> => {
     const found = served.of(group, kind);
     if (found === undefined) throw new Error(`${kind} of ${group} is not served any more`);
@@ -148,14 +153,12 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
       return set === undefined || isRevision(set) ? undefined : set;
     },
     names: () =>
-      ROTATED_KINDS.flatMap(({ group, kind }) =>
-        Array.from(cacheOf(group, kind)?.all() ?? [], ({ metadata: { namespace = '', name } }) => ({
-          ...{ kind, namespace, name },
-        })),
+      rotated.flatMap(({ kind, cache }) =>
+        Array.from(cache.all(), ({ metadata: { namespace = '', name } }) => ({ kind, namespace, name })),
       ),
   });
-  for (const { group, kind } of ROTATED_KINDS) {
-    cacheOf(group, kind)?.subscribe(({ key: { namespace = '', name } }) => lines.changed({ kind, namespace, name }));
+  for (const { group, kind, cache } of rotated) {
+    cache.subscribe(({ key: { namespace = '', name } }) => lines.changed({ kind, namespace, name }));
     bootImages.subscribe(({ old, now: image = old }) => {
       for (const key of image === undefined ? [] : setNamedBy(image, group, kind)) lines.changed({ kind, ...key });
     });
@@ -202,7 +205,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     controllers: sweepers,
   } = roleCanaries({
     ...{ client, served, store, leader, sites, bootImages, now, elapsed: options.elapsed },
-    machines: cacheOf(CORE, 'Machine'),
+    machines,
     record: ({ set }, facts) => report(set, { kind: 'step', phase: 'Publishing', reason: 'Canary', ...facts }),
     setOf: (image) => setOfImage(image, cacheOf),
   });
@@ -264,47 +267,38 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     }
   }
 
-  const rotations = ROTATED_KINDS.flatMap(({ group, kind }) => {
-    const cache = cacheOf(group, kind);
-    if (cache === undefined) return [];
+  const rotations = rotated.map(({ group, kind, cache }) => {
     const all = (namespace?: string): Key[] =>
       Array.from(cache.all(), keyOf).filter((key) => namespace === undefined || key.namespace === namespace);
-    const machines = cacheOf(CORE, 'Machine');
-    const clusters = cacheOf(CORE, 'Cluster');
-    return [
-      controller<ClusterApiObject>({
-        ...{ name: `boot-images-${kind.toLowerCase()}`, for: cache, concurrency: 4 },
-        backOff: { first: 500, longest: 60_000 },
-        watches: [
-          on(policies, () => all(), specChanged),
-          ...openshiftWakes(openshift?.watched, kind, all),
-          ...(clusters === undefined
-            ? []
-            : [on(clusters, ({ metadata }) => all(metadata.namespace), isAnotherCluster)]),
-          whoseTurn(lines, kind),
-          // A machine that is healthy again ends what waited for it.
-          ...(machines === undefined ? [] : [on(machines, (one) => setsOf(one, kind))]),
-          // So does one that tries their image.
-          ...(machines === undefined
-            ? []
-            : [
-                on(machines, (one) =>
-                  isRotationCanary(one)
-                    ? imagesNaming(bootImages, keyOf(one)).flatMap((image) => setNamedBy(image, group, kind))
-                    : [],
-                ),
-              ]),
-          on(bootImages, (image) => setNamedBy(image, group, kind), specChanged),
-        ],
-        reconcile: ({ namespace = '', name }, call) => work({ kind, namespace, name }, call),
-      }),
-    ];
+    return controller<ClusterApiObject>({
+      ...{ name: `boot-images-${kind.toLowerCase()}`, for: cache, concurrency: 4 },
+      backOff: { first: 500, longest: 60_000 },
+      watches: [
+        on(policies, () => all(), specChanged),
+        ...openshiftWakes(openshift?.watched, kind, all),
+        ...(clusters === undefined ? [] : [on(clusters, ({ metadata }) => all(metadata.namespace), isAnotherCluster)]),
+        whoseTurn(lines, kind),
+        ...(machines === undefined
+          ? []
+          : [
+              // A machine that is healthy again ends what waited for it.
+              on(machines, (one) => setsOf(one, kind)),
+              // So does one that tries their image.
+              on(machines, (one) =>
+                isRotationCanary(one)
+                  ? imagesNaming(bootImages, keyOf(one)).flatMap((image) => setNamedBy(image, group, kind))
+                  : [],
+              ),
+            ]),
+        on(bootImages, (image) => setNamedBy(image, group, kind), specChanged),
+      ],
+      reconcile: ({ namespace = '', name }, call) => work({ kind, namespace, name }, call),
+    });
   });
 
   const pins = pinController({
-    ...{ client: fenced, bootImages, cacheOf, now, event: ports.event, mayWrite: () => leader.assertHeld() },
+    ...{ client: fenced, bootImages, kinds: rotated, now, event: ports.event, mayWrite: () => leader.assertHeld() },
   });
-  const clusters = cacheOf(CORE, 'Cluster');
   const collecting =
     clusters === undefined
       ? undefined
@@ -330,11 +324,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     records: recordsOf(() => bootImages.all()),
     policies: {
       ...{ policies, projector: definitions.projections.policies, changes: definitions.changes },
-      watches: (keys) =>
-        ROTATED_KINDS.flatMap(({ group, kind }) => {
-          const cache = cacheOf(group, kind);
-          return cache === undefined ? [] : [on(cache, keys, isAnotherSubject(kind))];
-        }),
+      watches: (keys) => rotated.map(({ kind, cache }) => on(cache, keys, isAnotherSubject(kind))),
       subjects: async () => allSets().map(policySubjectOf),
       refused: rights.refused,
     },
@@ -371,8 +361,8 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
   };
 
   function allSets(): readonly RotatedSet[] {
-    return ROTATED_KINDS.flatMap(({ group, kind }) =>
-      Array.from(cacheOf(group, kind)?.all() ?? [], (live) => rotatedSet(kind, live)).filter((set) => !isRevision(set)),
+    return rotated.flatMap(({ kind, cache }) =>
+      Array.from(cache.all(), (live) => rotatedSet(kind, live)).filter((set) => !isRevision(set)),
     );
   }
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ifFound, type KubeObject } from '@drydock/kube';
 import type { MemoryCluster } from '@drydock/kube/testing';
 import { type Coverage, explore, soaking, type Tripwire } from '@drydock/model';
-import { at, withLeaf } from '../observe/json.ts';
+import { at, object, withLeaf } from '../observe/json.ts';
 import {
   CAPI_KINDS,
   capiCluster,
@@ -98,7 +98,10 @@ function point(world: World, name: string): void {
   const deployment = world.cluster.peek(deployments, key);
   assert.ok(deployment !== undefined);
   const path = rotatedSet('MachineDeployment', deployment).referencePath.slice(1);
-  world.cluster.put(deployments, key, { ...deployment, spec: withLeaf(deployment.spec, [...path, 'name'], name) });
+  world.cluster.put(deployments, key, {
+    ...deployment,
+    spec: object(withLeaf(deployment.spec, [...path, 'name'], name)),
+  });
   world.cpus = Number(cpusOf(templateOf(world, name)));
 }
 

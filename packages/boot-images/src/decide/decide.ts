@@ -1,7 +1,8 @@
 import type { ClusterVersion, Infrastructure } from '@drydock/api';
 import { BootImageError, orBootImageError, thrownFacts } from '../errors.ts';
+import type { JsonObject } from '../observe/json.ts';
 import { controlPlanes, type KeptSet, kindOf, machineSets, setText } from '../observe/kept-set.ts';
-import { type JsonObject, providerSpecOf, unusableName } from '../observe/provider-spec.ts';
+import { providerSpecOf, unusableName } from '../observe/provider-spec.ts';
 import type { Stream } from '../observe/stream.ts';
 import { architectureOf } from './architecture.ts';
 import { authorityOf } from './authority.ts';

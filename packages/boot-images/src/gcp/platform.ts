@@ -1,8 +1,7 @@
 import type { CloudHttpsOptions } from '../cloud/https.ts';
 import { type ImageLook, lookingPlatform, type StreamCloud, streamPlatform } from '../cloud/stream-platform.ts';
 import { orUndefined } from '../errors.ts';
-import { nonEmpty } from '../observe/json.ts';
-import type { JsonObject } from '../observe/provider-spec.ts';
+import { type JsonObject, nonEmpty } from '../observe/json.ts';
 import type { Platform, PlatformInput } from '../platform.ts';
 import { computeClient } from './client.ts';
 import { type ImageName, imagePath, parseImage, shortName } from './image-name.ts';

@@ -1,8 +1,8 @@
 import { type Skip, skip } from '../decide/decide.ts';
 import { BootImageError } from '../errors.ts';
-import { isObject, nonEmpty } from '../observe/json.ts';
+import { isObject, type JsonObject, nonEmpty } from '../observe/json.ts';
 import { setText } from '../observe/kept-set.ts';
-import { invalidSpec, type JsonObject, type LeafEdit, specText } from '../observe/provider-spec.ts';
+import { invalidSpec, type LeafEdit, specText } from '../observe/provider-spec.ts';
 import type { PlatformInput } from '../platform.ts';
 import { type ImageName, imagePath, parseImage } from './image-name.ts';
 

@@ -1,6 +1,8 @@
 import { readJson } from '@drydock/api';
 import { orUndefined } from '../errors.ts';
-import type { JsonObject } from './provider-spec.ts';
+
+/** A JSON object as the API server sent it. */
+export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** A path into a JSON object. */
 export type JsonPath = readonly string[];
@@ -43,11 +45,13 @@ export function at(value: unknown, path: JsonPath): unknown {
   );
 }
 
-/** A copy in which only what stands at the path differs; objects on the way are made. */
-export function withLeaf(value: unknown, [key, ...rest]: JsonPath, leaf: unknown): JsonObject {
-  if (key === undefined) return object(value);
+/** A copy in which only what stands at the path differs; objects on the way are made. A number is the place in a list. */
+export function withLeaf(value: unknown, [key, ...rest]: readonly (string | number)[], leaf: unknown): unknown {
+  if (key === undefined) return value;
+  const put = (inner: unknown): unknown => (rest.length === 0 ? leaf : withLeaf(inner, rest, leaf));
+  if (typeof key === 'number') return list(value).with(key, put(list(value)[key]));
   const inner = object(value);
-  return { ...inner, [key]: rest.length === 0 ? leaf : withLeaf(inner[key], rest, leaf) };
+  return { ...inner, [key]: put(inner[key]) };
 }
 
 /** The path that an RFC 6901 pointer means; undefined where it is none, or where it leads to nothing below `/spec/`. */

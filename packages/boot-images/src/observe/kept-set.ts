@@ -1,8 +1,8 @@
 import { ControlPlaneMachineSet, MachineSet, type MachineSetShortKind } from '@drydock/api';
 import { type KubeObject, keyOf, type Resource } from '@drydock/kube';
-import { isObject } from './json.ts';
+import { isObject, type JsonObject } from './json.ts';
 import { lightMachineSet } from './light.ts';
-import { type JsonObject, machineSetSpecPath } from './provider-spec.ts';
+import { machineSetSpecPath } from './provider-spec.ts';
 import type { World } from './world.ts';
 
 /**

@@ -1,10 +1,8 @@
 import { nameFault } from '@drydock/api/text';
 import type { JsonPatchOp } from '@drydock/kube';
 import { BootImageError } from '../errors.ts';
+import { type JsonObject, object } from './json.ts';
 import { LARGEST_PART, TOO_LARGE } from './light.ts';
-
-/** A JSON object as the API server sent it. */
-export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** What stands in a leaf: a text, or an object that is exchanged as a whole. */
 export type LeafValue = string | JsonObject;
@@ -74,11 +72,11 @@ export function unusableName(spec: JsonObject): string | undefined {
   if (TOO_LARGE in spec) return `providerSpec.value, or what else the spec has, weighs more than ${LARGEST_PART} bytes`;
   const { template, workspace, tagIDs, userDataSecret } = spec;
   const texts: (readonly [string, unknown, number])[] = [['template', template, LONGEST_PATH]];
-  for (const [key, value] of Object.entries(record(workspace)))
+  for (const [key, value] of Object.entries(object(workspace)))
     if (WORKSPACE.has(key)) texts.push([`workspace.${key}`, value, LONGEST_PATH]);
   for (const [at, value] of (Array.isArray(tagIDs) ? tagIDs : []).entries())
     texts.push([`tagIDs[${at}]`, value, LONGEST_PATH]);
-  texts.push(['userDataSecret.name', record(userDataSecret)['name'], LONGEST_SECRET]);
+  texts.push(['userDataSecret.name', object(userDataSecret)['name'], LONGEST_SECRET]);
   for (const [field, value, most] of texts) {
     const fault = typeof value === 'string' ? nameFault(value, most) : undefined;
     if (fault !== undefined) return `providerSpec.value.${field} ${fault}`;
@@ -89,10 +87,6 @@ export function unusableName(spec: JsonObject): string | undefined {
 const WORKSPACE: ReadonlySet<string> = new Set([
   ...['server', 'datacenter', 'datastore', 'resourcePool', 'folder', 'vmGroup'],
 ]);
-
-function record(value: unknown): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
-}
 
 /**
  * The guarded patch: for each edit a `test` on the value that the decision was made from, then the new value. Nothing but the

@@ -10,11 +10,13 @@ export function compareReleases(a: string, b: string): number | undefined {
   const left = parse(a);
   const right = parse(b);
   if (left === undefined || right === undefined) return undefined;
-  for (const [i, value] of left.entries()) {
-    const difference = value - (right[i] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return 0;
+  return compareNumbers(left, right);
+}
+
+/** Negative, zero or positive as in a sort: by the first number that differs. */
+export function compareNumbers(left: readonly number[], right: readonly number[]): number {
+  const at = left.findIndex((value, index) => value !== (right[index] ?? 0));
+  return at < 0 ? 0 : (left[at] ?? 0) - (right[at] ?? 0);
 }
 
 function parse(release: string): readonly number[] | undefined {

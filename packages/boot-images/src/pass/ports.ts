@@ -1,5 +1,6 @@
 import { type Condition, MachineConfiguration } from '@drydock/api';
 import {
+  type CallOptions,
   type Client,
   type EventRecorder,
   type EventRecorderOptions,
@@ -10,12 +11,13 @@ import {
   statusWriter,
 } from '@drydock/kube';
 import { type BootImageCaches, worldOf } from '../caches.ts';
+import { type CanaryRights, canaryRights } from '../canary/rights.ts';
 import { upstreamRefusal } from '../decide/coexistence.ts';
 import type { BootImageMetrics } from '../metrics.ts';
-import type { Gates } from '../observe/feature-gates.ts';
+import { type Gates, gatesNow } from '../observe/feature-gates.ts';
 import { idOf, kindOf, setNow } from '../observe/kept-set.ts';
-import type { World } from '../observe/world.ts';
-import type { Platforms } from '../platforms.ts';
+import { platformOf, type World } from '../observe/world.ts';
+import type { LazyPlatforms, Platforms } from '../platforms.ts';
 import { type PassResult, recorded } from '../skew/record.ts';
 import { type BootImages, createBootImages } from '../status/boot-image-store.ts';
 import { type ConditionLike, defaultConditions, upsertConditions } from '../status/conditions.ts';
@@ -152,6 +154,38 @@ export function createPassPorts(options: PassPortsOptions): PassPorts & Pick<Boo
     architecture,
     ...settings,
   };
+}
+
+/** What {@link preparedPorts} is made of. */
+export type PreparedPortsOptions = Omit<PassPortsOptions, 'gates' | 'canaryMissing'> & {
+  readonly platforms: LazyPlatforms;
+  readonly projections: Projections;
+  /** Feature gates that are not read. */
+  readonly fixed?: Partial<Gates> | undefined;
+};
+
+/** The real ports, and what is done before each pass: what no watch tells is asked. */
+export function preparedPorts(options: PreparedPortsOptions): {
+  readonly ports: ReturnType<typeof createPassPorts>;
+  readonly rights: CanaryRights;
+  readonly prepare: (call: CallOptions) => Promise<void>;
+} {
+  const { client, caches, platforms, projections, fixed } = options;
+  const rights = canaryRights(client, options.now);
+  let gates: Gates = { cpms: true, skew: true, ...fixed };
+  const ports = createPassPorts({ ...options, gates: () => gates, canaryMissing: rights.missing });
+  const prepare = async (call: CallOptions): Promise<void> => {
+    await platforms.load(platformOf(ports.world));
+    const release = ports.world.clusterVersion()?.status?.desired?.version;
+    // Nobody else has to know it where there is no control plane that could be managed.
+    if ([...caches.controlPlaneMachineSets.all()].length > 0)
+      gates = { ...(await gatesNow(client, release, call)), ...fixed };
+    await rights.ask(caches.policies.all(), call);
+    // Reads the ledger once, so that the pass decides by everything that is meant.
+    const mc = caches.machineConfigurations.get(key);
+    if (mc !== undefined) await projections.machineConfigurations.recall(mc);
+  };
+  return { ports, rights, prepare };
 }
 
 function actionOf(reason: StoryReason): string {

@@ -100,6 +100,7 @@ export async function updateSet(
     beforeWrite();
     ports.left.delete(idOf(set));
   };
+  const time = stopwatch(ports);
   let image: PointedImage | undefined;
   try {
     image = plan.kind === 'publish' ? await publish(set, plan, before, ports, signals, beforeUse) : plan.image;
@@ -107,13 +108,7 @@ export async function updateSet(
     // Before anything else can fail: collection must count the reference even if this process never hears of the switch.
     if (image.reference !== undefined) ports.pointed(set, image.reference);
     if (image.edits.length > 0) await beforeUse(image);
-  } catch (error) {
-    if (error instanceof Overtaken) return error.outcome;
-    throw error;
-  }
-  const time = stopwatch(ports);
-  time('Switching');
-  try {
+    time('Switching');
     beforeWrite();
     await ports.report(set, { kind: 'step', phase: 'Switching', ...before });
     const beforeConversion = (): void => {

@@ -16,7 +16,7 @@ import type { ForeseenPublication, PlatformPlan, PointedImage } from '../platfor
 import { failureDomainOf } from '../policy/set-policy.ts';
 import { eachOf } from '../pool.ts';
 import { foreseeUserData, stubSecretOf, userDataSecret } from '../user-data/user-data.ts';
-import type { ClusterStep, StepOf } from './cluster-step.ts';
+import { addFor, type ClusterStep, type StepOf } from './cluster-step.ts';
 import { collectionsOf } from './collections.ts';
 
 /** What the operator would do about sets now. */
@@ -78,7 +78,7 @@ export async function planCluster(
   }
   const images = await imagesOf(moved, concurrency, { signal });
   const canaries = new Map<string, StepOf<'canary'>>();
-  const stubs = new Map<string, string[]>();
+  const stubs = new Map<string, StepOf<'stub'>>();
   const points: StepOf<'point'>[] = [];
   for (const one of moved) {
     const { set, plan } = one;
@@ -96,17 +96,14 @@ export async function planCluster(
       stay(set, { step: 'blocked', why }, plan.current);
       continue;
     }
-    if (canary !== undefined) {
-      const { sets: before = [] } = canaries.get(canary.step.machine) ?? {};
-      canaries.set(canary.step.machine, { ...canary.step, sets: [...before, idOf(set)] });
-    }
+    if (canary !== undefined) addFor(canaries, canary.step.machine, { ...canary.step, sets: [idOf(set)] });
     const secret = userDataSecret(set);
     const stubSecret = stubSecretOf(set, ports.stubSecret);
     const stub =
       secret === undefined
         ? 'current'
         : await foreseeUserData(ports.client, { secret, stubSecret, now: ports.now(), signal });
-    if (stub === 'convert' && secret !== undefined) stubs.set(secret, [...(stubs.get(secret) ?? []), idOf(set)]);
+    if (stub === 'convert' && secret !== undefined) addFor(stubs, secret, { kind: 'stub', secret, sets: [idOf(set)] });
     const more = typeof stub === 'string' ? [] : [stub];
     points.push({
       kind: 'point',
@@ -126,13 +123,7 @@ export async function planCluster(
     cluster: world.clusterVersion()?.spec?.clusterID ?? '',
     ...(some ? { sets: sets.map(idOf) } : {}),
     ...(release === undefined ? {} : { release }),
-    steps: [
-      ...made,
-      ...canaries.values(),
-      ...[...stubs].map(([secret, of]): StepOf<'stub'> => ({ kind: 'stub', secret, sets: of })),
-      ...points,
-      ...collected.steps,
-    ],
+    steps: [...made, ...canaries.values(), ...stubs.values(), ...points, ...collected.steps],
     ...(collected.notes.length === 0 ? {} : { notes: collected.notes }),
     rest,
   };

@@ -65,6 +65,16 @@ export type ClusterStep =
 /** A step of one kind. */
 export type StepOf<K extends ClusterStep['kind']> = Extract<ClusterStep, { readonly kind: K }>;
 
+/** A step that one image, machine or Secret has for all of its sets: puts it under its key, for one more set. */
+export function addFor<S extends { readonly sets: readonly string[] }>(
+  steps: Map<string, S>,
+  key: string,
+  step: S,
+): void {
+  const { sets = [] } = steps.get(key) ?? {};
+  steps.set(key, { ...step, sets: [...sets, ...step.sets] });
+}
+
 /** A step in a line. */
 export function stepTitle(step: ClusterStep): string {
   switch (step.kind) {

@@ -2,7 +2,7 @@ import type { PlannedRotation, PlannedRotationStep } from '../cluster-api/plan.t
 import { isRotatedId } from '../cluster-api/set.ts';
 import type { ForeseenPublication } from '../platform.ts';
 import type { ClusterPlan } from './cluster-plan.ts';
-import type { ClusterStep, StepOf } from './cluster-step.ts';
+import { addFor, type ClusterStep, type StepOf } from './cluster-step.ts';
 
 /** A plan with what would be done about sets of Cluster API: images first, each once, then the machines that try them, then what is done about each set. */
 export function withRotations(plan: ClusterPlan, rotations: readonly PlannedRotation[], cluster: string): ClusterPlan {
@@ -12,10 +12,8 @@ export function withRotations(plan: ClusterPlan, rotations: readonly PlannedRota
   for (const { set, current, target = '', steps: planned } of rotations)
     for (const step of planned) {
       if (step.kind === 'publish') for (const image of step.images) addImage(images, image, step.release, set);
-      else if (step.kind === 'canary') {
-        const { sets = [] } = canaries.get(step.machine) ?? {};
-        canaries.set(step.machine, { ...step, sets: [...sets, set] });
-      } else steps.push(stepOf(set, step, { current, target }));
+      else if (step.kind === 'canary') addFor(canaries, step.machine, { ...step, sets: [set] });
+      else steps.push(stepOf(set, step, { current, target }));
     }
   const rest = rotations.flatMap(({ set, current, rest: why }) => {
     if (why === undefined) return [];
@@ -41,8 +39,7 @@ function addImage(
   const { beside: _, ...image } = foreseen;
   if (image.steps.length === 0) return;
   const key = JSON.stringify([image.server, image.folder, image.name]);
-  const { sets = [] } = images.get(key) ?? {};
-  images.set(key, { kind: 'image', ...image, release, sets: [...sets, set] });
+  addFor(images, key, { kind: 'image', ...image, release, sets: [set] });
 }
 
 function stepOf(

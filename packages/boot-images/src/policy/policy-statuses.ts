@@ -13,7 +13,7 @@ import {
   type Source,
   statusWriter,
 } from '@drydock/kube';
-import { rfc3339 } from '../status/conditions.ts';
+import { rfc3339, transitionTime } from '../status/conditions.ts';
 import { type Definitions, hooksOf } from '../status/definitions.ts';
 import { type PolicyFault, type PolicySubject, readPolicy } from './policy-for.ts';
 
@@ -93,9 +93,7 @@ export function policyStatus(
   const selected = sets.filter(read.selects).length;
   const fault = read.fault ?? refused;
   const status = fault === undefined ? 'True' : 'False';
-  const old = previous?.conditions?.find(({ type }) => type === 'Accepted');
   const generation = metadata.generation === undefined ? {} : { observedGeneration: metadata.generation };
-  const since = old?.status === status ? old.lastTransitionTime : undefined;
   const text =
     fault === undefined
       ? `it can be followed, and selects ${selected} ${selected === 1 ? 'set' : 'sets'}`
@@ -103,7 +101,7 @@ export function policyStatus(
   const accepted = {
     ...{ type: 'Accepted', status, reason: fault?.reason ?? 'Accepted', message: shortText(text, LONGEST) },
     ...generation,
-    lastTransitionTime: since ?? rfc3339(now),
+    lastTransitionTime: transitionTime(previous?.conditions, { type: 'Accepted', status }, rfc3339(now)),
   };
   const others = previous?.conditions?.filter(({ type }) => type !== 'Accepted') ?? [];
   return { ...generation, selected, conditions: [...others, accepted] };

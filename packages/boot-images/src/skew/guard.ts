@@ -1,4 +1,5 @@
 import type { ClusterVersion, MachineConfiguration } from '@drydock/api';
+import { compareNumbers } from '../observe/version.ts';
 import { type ConditionLike, degradedType, progressingType } from '../status/conditions.ts';
 import type { SkewStatus } from './mode.ts';
 
@@ -82,10 +83,5 @@ function rhelOf(version: string): string | undefined {
 function below(version: string, minimum: string, parts: number): boolean | undefined {
   const numbers = version.split(/[-+]/, 1)[0]?.split('.') ?? [];
   if (numbers.length !== parts || !numbers.every((part) => /^\d{1,9}$/.test(part))) return undefined;
-  const least = minimum.split('.').map(Number);
-  for (const [at, part] of numbers.entries()) {
-    const difference = Number(part) - (least[at] ?? 0);
-    if (difference !== 0) return difference < 0;
-  }
-  return false;
+  return compareNumbers(numbers.map(Number), minimum.split('.').map(Number)) < 0;
 }

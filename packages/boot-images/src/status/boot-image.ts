@@ -4,7 +4,7 @@ import { factsOf, type ImageFacts, type ImageOrigin, type Verified } from '../im
 import { revertTo } from '../way-back/goal.ts';
 import { type HistoryEntry, movers, withImage, withReach } from '../way-back/history.ts';
 import { pinCell } from '../way-back/pin.ts';
-import { rfc3339 } from './conditions.ts';
+import { rfc3339, transitionTime } from './conditions.ts';
 import { pinnedConditions, pinWords } from './pin-words.ts';
 import { etaSeconds, progressText } from './progress-text.ts';
 import { endsCanary, type SetFacts, type SetOutcome, type StatusSubject } from './subject.ts';
@@ -248,9 +248,8 @@ function verifiedOf(
 ): BootImageStatusCondition | undefined {
   const old = previous?.conditions?.find(({ type }) => type === 'Verified');
   if (verified === undefined) return previous?.current === current && previous?.target === target ? old : undefined;
-  const since = old?.status === verified.status ? old.lastTransitionTime : undefined;
-  const message = shortText(verified.message, LONGEST);
-  return { type: 'Verified', ...verified, message, lastTransitionTime: since ?? now };
+  const condition = { type: 'Verified', ...verified, message: shortText(verified.message, LONGEST) };
+  return { ...condition, lastTransitionTime: transitionTime(previous?.conditions, condition, now) };
 }
 
 function conditionsOf(
@@ -268,13 +267,7 @@ function conditionsOf(
   };
   return Object.entries(states).map(([type, on]) => {
     const status = on ? 'True' : 'False';
-    const old = previous?.conditions?.find((condition) => condition.type === type);
-    return {
-      type,
-      status,
-      reason,
-      message,
-      lastTransitionTime: old?.status === status && old.lastTransitionTime !== undefined ? old.lastTransitionTime : now,
-    };
+    const lastTransitionTime = transitionTime(previous?.conditions, { type, status }, now);
+    return { type, status, reason, message, lastTransitionTime };
   });
 }

@@ -108,13 +108,22 @@ export function upsertConditions(
     const old = result[at];
     if (old !== undefined && old.status === want.status && old.reason === want.reason && old.message === want.message)
       continue;
-    const lastTransitionTime = old?.status === want.status ? (old.lastTransitionTime ?? rfc3339(now)) : rfc3339(now);
-    const next = { ...old, ...want, lastTransitionTime };
+    const next = { ...old, ...want, lastTransitionTime: transitionTime(result, want, rfc3339(now)) };
     if (old === undefined) result.push(next);
     else result[at] = next;
     changed = true;
   }
   return changed ? result : start;
+}
+
+/** Since when a condition has this status: as it was said before, where it had it then. */
+export function transitionTime(
+  before: readonly Partial<ConditionLike>[] | undefined,
+  { type, status }: Pick<ConditionLike, 'type' | 'status'>,
+  now: string,
+): string {
+  const old = before?.find((one) => one.type === type);
+  return old?.status === status ? (old.lastTransitionTime ?? now) : now;
 }
 
 /** RFC 3339 with whole seconds, the only precision that `metav1.Time` keeps. */

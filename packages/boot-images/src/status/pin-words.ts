@@ -1,6 +1,7 @@
 import type { BootImageStatus, BootImageStatusCondition } from '@drydock/api';
 import { shortText } from '@drydock/api/text';
 import { type FoundPin, lapsesSoonReason, pinnedReason, pinText, warnsFrom } from '../way-back/pin.ts';
+import { transitionTime } from './conditions.ts';
 import type { SetOutcome, StatusSubject } from './subject.ts';
 
 /** Longest message, in UTF-16 units. */
@@ -39,12 +40,11 @@ export function pinnedConditions(
   rfc3339: string,
 ): readonly BootImageStatusCondition[] {
   if (pin === undefined) return [];
-  const old = previous?.conditions?.find(({ type }) => type === 'Pinned');
   return [
     {
       ...{ type: 'Pinned', status: 'True', reason: reasonOf(pin, now) },
       message: shortText(sentenceOf(pin), LONGEST),
-      lastTransitionTime: old?.lastTransitionTime ?? rfc3339,
+      lastTransitionTime: transitionTime(previous?.conditions, { type: 'Pinned', status: 'True' }, rfc3339),
     },
   ];
 }

@@ -86,7 +86,7 @@ export async function upgradeUserData(client: Client, options: UserDataOptions):
     if (step.kind === 'current') return [];
     options.beforeWrite?.();
     try {
-      await client.replace(Secret, step.secret, call(options));
+      await client.replace(Secret, step.secret, { signal: options.signal });
       return [];
     } catch (error) {
       if (isConflict(error) && reads < MOST_READS) continue;
@@ -177,7 +177,11 @@ async function read(
   optional: boolean = false,
 ): Promise<Secret | undefined> {
   try {
-    return await client.get(Secret, { namespace: machineApiNamespace, name: options.secret }, call(options));
+    return await client.get(
+      Secret,
+      { namespace: machineApiNamespace, name: options.secret },
+      { signal: options.signal },
+    );
   } catch (error) {
     if (optional && isNotFound(error)) return undefined;
     const said = isNotFound(error) ? `secrets "${options.secret}" not found` : errorText(error);
@@ -192,8 +196,4 @@ async function read(
       },
     );
   }
-}
-
-function call(options: UserDataOptions): { readonly signal?: AbortSignal | undefined } {
-  return options.signal === undefined ? {} : { signal: options.signal };
 }

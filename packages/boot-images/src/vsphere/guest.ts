@@ -1,5 +1,5 @@
 import type { GuestState } from '@drydock/templates';
-import type { JsonObject } from '../observe/provider-spec.ts';
+import type { JsonObject } from '../observe/json.ts';
 import { workspaceOf } from './failure-domain.ts';
 import type { ImageStore } from './options.ts';
 

@@ -1,3 +1,4 @@
+import type { Leader } from '@drydock/kube';
 import type { HolderIsLive, TemplateStore } from '@drydock/templates';
 import type { BootImageMetrics } from '../metrics.ts';
 import type { DowngradePolicy } from '../observe/version.ts';
@@ -28,3 +29,8 @@ export interface VSphereOptions {
 
 /** How a new template becomes the one that sets boot from. */
 export type TemplatePublication = 'pointer' | 'swap';
+
+/** Whoever contests the Lease is known by it. Of any other importer, as of a command on somebody's machine, it says nothing: there only silence tells. */
+export function importerIsLive(leader: Pick<Leader, 'holderIsLive'>): HolderIsLive {
+  return (holder) => (holder.startsWith('cli/') ? undefined : leader.holderIsLive(holder));
+}

@@ -4,8 +4,7 @@ import type { PlanRequest, PublishedTemplate, RevertRequest, TemplateWish } from
 import { skip } from '../decide/decide.ts';
 import { BootImageError } from '../errors.ts';
 import type { ImageFacts } from '../image-facts.ts';
-import { nonEmpty } from '../observe/json.ts';
-import type { JsonObject } from '../observe/provider-spec.ts';
+import { type JsonObject, nonEmpty } from '../observe/json.ts';
 import type {
   ForeseenPublication,
   Platform,

@@ -1,7 +1,7 @@
 import type { Infrastructure, VSphereFailureDomain } from '@drydock/api';
 import type { Placement } from '@drydock/templates';
 import { BootImageError } from '../errors.ts';
-import type { JsonObject } from '../observe/provider-spec.ts';
+import type { JsonObject } from '../observe/json.ts';
 import { matchFailureDomain, type Workspace, workspaceOf } from './failure-domain.ts';
 
 /** Where the machines of one set are made, and where their template lives. */

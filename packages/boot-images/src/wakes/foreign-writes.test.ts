@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JsonObject } from '../observe/provider-spec.ts';
+import type { JsonObject } from '../observe/json.ts';
 import { fakeClient } from '../testing/fake-client.ts';
 import { computed, fakeCluster, machineSet, newRelease, published } from '../testing/fake-cluster.ts';
 import { changedImage, imageWriter } from './foreign-writes.ts';

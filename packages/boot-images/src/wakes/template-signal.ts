@@ -1,6 +1,8 @@
 import type { MachineSet } from '@drydock/api';
 import type { Key, Source } from '@drydock/kube';
-import { idOf } from '../observe/kept-set.ts';
+import { at, nonEmpty, object } from '../observe/json.ts';
+import { idOf, specOf } from '../observe/kept-set.ts';
+import { leafName } from '../vsphere/names.ts';
 import type { Causes } from './causes.ts';
 
 /** What somebody else did to a template, or may have done. */
@@ -52,14 +54,10 @@ export function templateSource(signal: TemplateSignal, options: TemplateSourceOp
 }
 
 function refersTo(set: MachineSet, { server, name, to }: TemplateChange): boolean {
-  const value = set.spec?.template?.spec?.providerSpec?.value ?? {};
-  const { workspace, template } = value as {
-    readonly workspace?: { readonly server?: unknown };
-    readonly template?: unknown;
-  };
-  if (workspace?.server !== server) return false;
+  const spec = object(specOf(set));
+  if (at(spec, ['workspace', 'server']) !== server) return false;
   if (name === undefined) return true;
-  const leaf = typeof template === 'string' ? template.slice(template.lastIndexOf('/') + 1) : '';
+  const leaf = leafName(nonEmpty(spec['template']) ?? '');
   return leaf === name || leaf === to;
 }
 
