@@ -101,12 +101,17 @@ export async function publish(
 /** An upload may have been needed only because nothing proves a template with the same content. */
 async function warnUnproven(
   { out, signal, command }: Pick<Run<PublishFlags>, 'out' | 'signal' | 'command'>,
-  { store }: TemplateSession,
+  { store, settings }: TemplateSession,
   { placement, cluster }: TemplateWish,
 ): Promise<void> {
-  const [first, ...more] = (await store.list(placement, cluster, { signal })).filter(({ role }) => role === 'unproven');
+  const listed = await store.list(placement, cluster, { signal });
+  const [first, ...more] = listed.filter(
+    ({ role, proof }) => role === 'unproven' || (proof === 'none' && role !== 'unfinished'),
+  );
   if (first === undefined) return;
   const names = more.length === 0 ? first.name : `${first.name} and ${more.length} more`;
   out.warn(`Nothing proves that ${names} of this owner is owned: it is kept and not used`);
-  out.note(`next: ${command('adopt', '--all')}`);
+  // Without a key, what is adopted would be as unproven for the next run.
+  const key = settings.markKey === undefined ? ['--mark-key', 'FILE'] : [];
+  out.note(`next: ${command('adopt', '--all', ...key)}`);
 }
