@@ -15,8 +15,8 @@ interface AttributeCalls {
 /** A file's own ACL, and of a directory the one that new entries get. What is made in a directory with such a one has it from birth. */
 const ACLS: ReadonlySet<string> = new Set(['system.posix_acl_access', 'system.posix_acl_default']);
 
-/** What only holds for the content that it was made for, or belongs to a layer of an overlay. */
-const NOT_KEPT = /^(security\.(ima|evm)|trusted\.overlay\..*)$/;
+/** What only holds for the content that it was made for (a write takes file capabilities away as well), or belongs to a layer of an overlay. */
+const NOT_KEPT = /^(security\.(capability|ima|evm)|trusted\.overlay\..*)$/;
 
 /** Whose attributes a process may not be allowed to set: then those stay that the policy gave to the new one. */
 const BY_POLICY = /^(security|trusted)\./;

@@ -5,7 +5,7 @@ import type { OpenFile } from './ops.ts';
 import { type DurableOptions, type Session, session } from './session.ts';
 import { fileMark, isSettled, type Mark, nameMark, settle } from './settled.ts';
 import { directoryJob, fileJob, syncAll } from './sync-all.ts';
-import { checkMode, modeAt, NEW_FILE, writeAll } from './tree.ts';
+import { checkMode, forNewContent, modeAt, writeAll } from './tree.ts';
 
 /** Where a {@link Content} function writes to; a `FileHandle` of Node is one. */
 export interface FileSink {
@@ -71,8 +71,9 @@ export async function writeFileDurable(
   const run = session(options);
   const where = { code: 'WRITE_FAILED', stage: 'prepare', path: at, visible: 'old' } as const;
   // What is there keeps its permissions: it is the same file.
-  const isThere = (await during(where, () => run.ops.lstat(at))) !== undefined;
-  await fill(run, at, at, content, { mode: told ?? (isThere ? undefined : NEW_FILE) });
+  const old = await during(where, () => run.ops.lstat(at));
+  const stays = old !== undefined && (old.kind !== 'file' || forNewContent(old.mode) === old.mode);
+  await fill(run, at, at, content, { mode: told ?? (stays ? undefined : forNewContent(old?.mode)) });
   await syncParent(run, at);
   await settle(run, at, markOf(at, content));
   return resultOf(run, at, true);
@@ -94,8 +95,12 @@ export async function replaceFileDurable(
   run.signal?.throwIfAborted();
   const where = { code: 'WRITE_FAILED', stage: 'prepare', path: at, visible: 'old' } as const;
   const old = await during(where, () => modeAt(run.ops, at, 'file'));
-  const mode = told ?? old ?? NEW_FILE;
-  if (options.unlessEqual === true && typeof content !== 'function' && (await holds(run, at, content, mode))) {
+  const mode = told ?? forNewContent(old);
+  if (
+    options.unlessEqual === true &&
+    typeof content !== 'function' &&
+    (await holds(run, at, content, told ?? old ?? mode))
+  ) {
     const mark = markOf(at, content);
     if (!(await isSettled(run, at, mark))) {
       await syncAll(run, [fileJob(run, at), directoryJob(run, dirname(at), 'fsync-parent')], 'new');

@@ -28,14 +28,19 @@ export interface PlannedTree {
 
 const NEW_DIRECTORY = 0o755;
 /** What nobody said anything about may be a secret. */
-export const NEW_FILE = 0o600;
+const NEW_FILE = 0o600;
 
 /** The tree with the modes of what is at `at` where none is told. */
 export async function withModesOf(ops: FsOps, at: string, { mode, dirs, files }: PlannedTree): Promise<Tree> {
   const told = new Map<string, { readonly bytes: Uint8Array; readonly mode: number }>();
   for (const [name, file] of files)
-    told.set(name, { bytes: file.bytes, mode: file.mode ?? (await modeAt(ops, join(at, name), 'file')) ?? NEW_FILE });
+    told.set(name, { bytes: file.bytes, mode: file.mode ?? forNewContent(await modeAt(ops, join(at, name), 'file')) });
   return { mode: mode ?? (await modeAt(ops, at, 'directory')) ?? NEW_DIRECTORY, dirs, files: told };
+}
+
+/** What new content keeps of the permissions of the file that it replaces: a program that runs with the rights of its owner or group is trusted for its content (POSIX write). */
+export function forNewContent(old: number | undefined): number {
+  return old === undefined ? NEW_FILE : old & ~0o6000;
 }
 
 /** The permissions of what is at `path`; undefined where nothing of the kind is there. */

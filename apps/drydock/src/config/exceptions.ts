@@ -21,6 +21,7 @@ const FLAGS: Readonly<Record<string, string>> = {
   ...each(CONSENT, 'yes', 'accept', 'ack', 'server-probe', 'login-now', 'show-values', 'retire-unmarked'),
   ...each(CONSENT, 'all-on-name', 'undo', 'restart'),
   ...each(SUBJECT, 'to', 'for', 'name', 'version', 'release', 'sha256', 'image', 'out', 'output-file', 'role'),
+  ...each(SUBJECT, 'export'),
   ...each(SUBJECT, 'pointer', 'pointer-variable', 'target-version', 'writer', 'forget', 'until', 'wait'),
   ...each(EFFECT, 'dry-run', 'watch', 'privileges', 'in-cluster'),
   token: 'a bearer token belongs into a kubeconfig that only its owner can read',
