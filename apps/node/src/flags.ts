@@ -1,15 +1,12 @@
+import { durationMs } from '@drydock/api/duration';
 import type { DurableOptions, ExchangePolicy } from '@drydock/durable';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-
-/** Milliseconds of a duration as Go writes it, such as `120s` or `1m30s`; `0` is 0. */
+/** Milliseconds of a duration as Go writes it, such as `120s`, `1m30s` or `.5s`. */
 export function duration(text: string): number {
-  if (text === '0') return 0;
-  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
-  if (parts.length === 0 || parts.map(([part]) => part).join('') !== text)
-    throw new InvalidArgumentError('expected a duration such as 120s or 1m30s.');
-  return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (UNITS[unit ?? ''] ?? 0), 0);
+  const ms = durationMs(text);
+  if (ms === undefined) throw new InvalidArgumentError('expected a duration such as 120s or 1m30s.');
+  return ms;
 }
 
 /** Collects a list whose flag may be repeated and may hold commas. */

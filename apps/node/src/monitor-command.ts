@@ -1,6 +1,17 @@
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { type KubeClient, type KubeObject, type Resource, statusWriter } from '@drydock/kube';
-import { askServer, type MonitorSpec, monitorStartup, validateMonitor } from '@drydock/static-pods';
+import {
+  askAddress,
+  askCommand,
+  askPod,
+  askServer,
+  type MonitorEnvironment,
+  type MonitorSpec,
+  monitorStartup,
+  type ReadinessSpec,
+  validateMonitor,
+} from '@drydock/static-pods';
 import { type Command, InvalidArgumentError } from 'commander';
 import { connect } from './cluster.ts';
 import { addDisk, type DiskFlags, diskOf, duration, integer } from './flags.ts';
@@ -19,6 +30,8 @@ interface Flags extends DiskFlags {
   readonly logFilePath: string;
   readonly namespace?: string;
   readonly readyzInterval: number;
+  readonly readiness?: Probe;
+  readonly readinessCa?: string;
   readonly operator?: OperatorKind;
 }
 
@@ -37,7 +50,7 @@ interface Operator extends KubeObject {
   };
 }
 
-/** Adds `startup-monitor`; the flags are library-go's, and the question whether the pod is ready is the one that kube-apiserver's operator asks. */
+/** Adds `startup-monitor`; the flags are library-go's, which compiles the question whether a pod is ready into each operator; here a flag says it. */
 export function addMonitor(program: Command, signal: AbortSignal): void {
   const command = program
     .command('startup-monitor')
@@ -58,6 +71,12 @@ export function addMonitor(program: Command, signal: AbortSignal): void {
     )
     .option('--readyz-interval <duration>', 'time between two of the three answers of /readyz', duration, 5_000)
     .option(
+      '--readiness <probe>',
+      'what must answer besides the pod: "kube-apiserver" (the default for that target), "pod" (for others: nothing else), an http or https address, or "exec:COMMAND ARGUMENT…"',
+      probe,
+    )
+    .option('--readiness-ca <file>', 'PEM by which an https address is verified, besides the authorities of the system')
+    .option(
       '--operator <kind>',
       "whose status is told, as plural.version.group/name; OpenShift's own for its static pods",
       operatorKind,
@@ -76,16 +95,16 @@ export function addMonitor(program: Command, signal: AbortSignal): void {
       ...(installerLockFile === '' ? {} : { lockFile: installerLockFile }),
     };
     validateMonitor(spec);
+    const ca = flags.readinessCa === undefined ? undefined : await readFile(flags.readinessCa, 'utf8');
     const log = logTo(flags.logFilePath);
     await using client = await connect(flags);
     const outcome = await monitorStartup(spec, {
       signal,
       ...diskOf(flags),
-      ready: askServer({
-        client,
-        nodeName,
-        intervalMs: readyzInterval,
+      ready: asking(flags.readiness ?? (target === 'kube-apiserver' ? 'kube-apiserver' : 'pod'), {
+        ...{ client, nodeName, intervalMs: readyzInterval },
         ...(namespace !== undefined && { namespace }),
+        ...(ca !== undefined && { ca }),
       }),
       ...(operator && { acknowledge: () => acknowledge(client, operator, nodeName, revision) }),
       log,
@@ -95,6 +114,30 @@ export function addMonitor(program: Command, signal: AbortSignal): void {
     // Kubelet ends this process; were it to end itself, it would be started again before kubelet sees that the manifest is gone.
     await untilEnded(signal);
   });
+}
+
+/** What is asked besides the mirror pod. */
+type Probe = 'kube-apiserver' | 'pod' | URL | readonly string[];
+
+/** Reads `--readiness`. */
+export function probe(text: string): Probe {
+  if (text === 'kube-apiserver' || text === 'pod') return text;
+  const words = text.startsWith('exec:')
+    ? text
+        .slice(5)
+        .split(' ')
+        .filter((word) => word !== '')
+    : [];
+  if (words.length > 0) return words;
+  const address = URL.parse(text);
+  if (address?.protocol === 'https:' || address?.protocol === 'http:') return address;
+  throw new InvalidArgumentError('expected kube-apiserver, pod, an http or https address, or exec:COMMAND.');
+}
+
+function asking(asked: Probe, { ca, ...spec }: ReadinessSpec & { readonly ca?: string }): MonitorEnvironment['ready'] {
+  if (asked === 'kube-apiserver') return askServer(spec);
+  if (asked === 'pod') return askPod(spec);
+  return asked instanceof URL ? askAddress(spec, asked, ca) : askCommand(spec, asked);
 }
 
 /** Waits for the signal without work; the timer only keeps the process alive. */

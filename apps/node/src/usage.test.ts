@@ -181,3 +181,15 @@ test('SAFE-11 drydock node: where others could give the place of the folder with
     await rm(open, { recursive: true });
   }
 });
+
+test('FIND-14: drydock-node cert-sync with nothing to sync is refused, and startup-monitor takes a probe or says which there are', async () => {
+  const empty = await run(['cert-sync', '--namespace=n', '--destination-dir=/certs']);
+  assert.deepEqual([empty.code, /no object is listed: give --secrets/.test(empty.said)], [2, true], empty.said);
+  for (const text of ['nothing', 'exec:', 'ftp://localhost/'])
+    assert.match(
+      (await run(['startup-monitor', `--readiness=${text}`])).said,
+      /expected kube-apiserver, pod, an http or https address, or exec:COMMAND/,
+    );
+  for (const text of ['pod', 'kube-apiserver', 'https://localhost:2379/health', 'exec:/bin/true -x'])
+    assert.doesNotMatch((await run(['startup-monitor', `--readiness=${text}`])).said, /expected kube-apiserver/);
+});

@@ -18,7 +18,7 @@ export {
   validateMonitor,
 } from './monitor/monitor.ts';
 export type { Readiness } from './monitor/monitor-step.ts';
-export { askServer, type ReadinessSpec } from './monitor/readiness.ts';
+export { askAddress, askCommand, askPod, askServer, type ReadinessSpec } from './monitor/readiness.ts';
 export { type KeepLimits, type KeepSet, keepSet, type NodeRevisions } from './prune/keep-set.ts';
 export { type PruneResult, type PruneSpec, prune } from './prune/prune.ts';
 export { type DoctorSpec, doctor, type Finding } from './recover/doctor.ts';

@@ -1,12 +1,15 @@
+import { durationMs as goDurationMs } from '@drydock/api/duration';
 import { UsageError } from '../exit.ts';
 
-const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+const LONG: Readonly<Record<string, number>> = { d: 24, w: 168 };
 
-/** A duration such as 30m, 12h, 7d or 1d12h in ms; undefined for what is none. */
+/** A duration such as 30m, 12h, 7d or 1d12h in ms: Go's, with days and weeks besides; undefined for what is none. */
 export function durationMs(text: string): number | undefined {
-  const parts = /^(?:\d{1,5}[smhdw])+$/.test(text) ? [...text.matchAll(/(\d+)([smhdw])/g)] : [];
-  const length = parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (UNITS[unit] ?? 0), 0);
-  return length === 0 ? undefined : length;
+  const hours = text.replaceAll(
+    /(?<![\d.])(\d{1,5})([dw])/g,
+    (_, count: string, unit: string) => `${Number(count) * (LONG[unit] ?? 0)}h`,
+  );
+  return goDurationMs(hours) || undefined;
 }
 
 /** When a hold ends, in RFC 3339; undefined for `until-released`. Throws `UsageError` for what is neither that nor a duration such as 12h, 7d, 1d12h. */

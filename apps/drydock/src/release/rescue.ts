@@ -1,3 +1,4 @@
+import { durationMs } from '@drydock/api/duration';
 import type { Patient, RescueOutcome, RescuePorts, RescueStep, RescueWish, Restoration } from '@drydock/release';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
@@ -73,7 +74,7 @@ Exit codes: 0 free, 1 failed, 2 usage, 3 not to be freed (or not proved), 5 a pl
 }
 
 async function rescueVerb(definition: string, name: string, flags: RescueFlags, signal: AbortSignal): Promise<number> {
-  const patience = durationOf(flags.wait);
+  const patience = patienceOf(flags.wait);
   const { namespace } = flags;
   // What comes back is nobody's memory.
   const writer =
@@ -229,11 +230,8 @@ function writerOf(text: string): RescueWish['writer'] {
   return { namespace, name };
 }
 
-const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
-
-function durationOf(text: string): number {
-  const [, number = '', unit = ''] = /^(\d{1,4})([smh])$/.exec(text) ?? [];
-  const ms = Number(number) * (UNITS[unit] ?? 0);
-  if (!(ms > 0)) throw new UsageError(`--wait ${text}: a duration is expected, as 90s or 5m`);
+function patienceOf(text: string): number {
+  const ms = durationMs(text) ?? 0;
+  if (ms === 0) throw new UsageError(`--wait ${text}: a duration is expected, as 90s or 5m`);
   return ms;
 }

@@ -1,5 +1,5 @@
 import type { BootImagePolicySpec } from '@drydock/api';
-import { durationMs } from '../policy/duration.ts';
+import { durationMs } from '@drydock/api/duration';
 
 /** Canaries at a time in a cluster. */
 export const MOST_CANARIES = 5;

@@ -1,6 +1,6 @@
 import type { BootImagePolicySpecWindow } from '@drydock/api';
+import { durationMs } from '@drydock/api/duration';
 import { parseSchedule, type Schedule } from './cron.ts';
-import { durationMs } from './duration.ts';
 
 /** A maintenance window that can be followed. */
 export interface Window {

@@ -1,5 +1,6 @@
+import { goDuration } from '@drydock/api/duration';
 import { Duration } from '@marcbachmann/cel-js/evaluator';
-import { goDuration, isDay } from '../text/times.ts';
+import { isDay } from '../text/times.ts';
 import { Cidr, Ip } from './addresses.ts';
 import { type Add, decided, fault, undecidable } from './fault.ts';
 

@@ -1,14 +1,5 @@
-/** Nanoseconds of the units of Go's durations (time.ParseDuration). */
-const GO_UNITS: Readonly<Record<string, bigint>> = {
-  ns: 1n,
-  us: 1_000n,
-  µs: 1_000n,
-  μs: 1_000n,
-  ms: 1_000_000n,
-  s: 1_000_000_000n,
-  m: 60_000_000_000n,
-  h: 3_600_000_000_000n,
-};
+import { goDuration } from '@drydock/api/duration';
+
 /** Units that strfmt takes besides, in any case; a word is known by its beginning. */
 const LOOSE_UNITS: readonly (readonly [RegExp, bigint])[] = [
   [/^(?:ns$|nano)/, 1n],
@@ -25,22 +16,6 @@ const INT64 = 2n ** 63n - 1n;
 /** The nanoseconds of a text of format `duration` (kube-openapi, strfmt.ParseDuration): Go's notation, or numbers with a unit behind them anywhere in the text, as in `about 3 days`. Undefined: it is none. */
 export function durationOf(text: string): bigint | undefined {
   return goDuration(text) ?? looseDuration(text);
-}
-
-/** time.ParseDuration of Go. */
-export function goDuration(text: string): bigint | undefined {
-  if (/^[+-]?0$/.test(text)) return 0n;
-  if (!/^[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(text)) return undefined;
-  let sum = 0n;
-  for (const [, whole = '', fraction = '', unit = ''] of text.matchAll(/(\d*)(?:\.(\d*))?([a-zµμ]+)/g)) {
-    const of = GO_UNITS[unit] ?? 0n;
-    // More digits than these are less than a nanosecond.
-    const digits = fraction.slice(0, 18);
-    if (whole.replace(/^0+/, '').length > 19) return undefined;
-    sum += BigInt(whole === '' ? 0 : whole) * of + (BigInt(`0${digits}`) * of) / 10n ** BigInt(digits.length);
-  }
-  if (sum > INT64) return undefined;
-  return text.startsWith('-') ? -sum : sum;
 }
 
 function looseDuration(text: string): bigint | undefined {

@@ -1,4 +1,5 @@
 import { Payload, type PayloadStatus } from '@drydock/api';
+import { durationMs } from '@drydock/api/duration';
 import type { HistoryEntry } from '../state/history.ts';
 import type { Face, ReleaseWish } from './face.ts';
 
@@ -32,7 +33,8 @@ export const payloadFace: Face<Payload> = {
       target: { ...(image === undefined ? {} : { image }), ...(version === undefined ? {} : { version }) },
       force: false,
       acceptedRisks,
-      soak: durationOf(soak),
+      // What cannot be read says nothing, so that nothing is final by mistake.
+      soak: soak === undefined ? undefined : durationMs(soak),
       verify: {
         rings: keyRings.map((ring) => ({ name: ring.name, armoured: ring.keys })),
         stores,
@@ -85,16 +87,6 @@ function entryOf({
     ...(acceptedRisks === undefined ? {} : { acceptedRisks }),
     ...(finalisedTime === undefined ? {} : { finalisedTime }),
   };
-}
-
-const DURATION = /^(?:(\d{1,5})h)?(?:(\d{1,5})m)?(?:(\d{1,6})s)?$/;
-
-/** ms of a text like `168h`; undefined where it says nothing, so that nothing is final by mistake. */
-function durationOf(text: string | undefined): number | undefined {
-  const found = text === undefined || text === '' ? null : DURATION.exec(text);
-  if (found === null) return undefined;
-  const [, hours = '0', minutes = '0', seconds = '0'] = found;
-  return ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1000;
 }
 
 /** Entries keep the number that they have: the same release that was begun at the same time. New ones count on. */

@@ -47,6 +47,12 @@ export function validateCertSync({ namespace, dir, secrets, configmaps }: CertSy
   if (namespace === '')
     throw new StaticPodError('USAGE', 'options', '--namespace or env var POD_NAMESPACE is required');
   checkObjectName('--namespace', namespace);
+  if (secrets.length + configmaps.length === 0)
+    throw new StaticPodError(
+      'USAGE',
+      'options',
+      'no object is listed: give --secrets, --optional-secrets, --configmaps or --optional-configmaps, or --lists FILE',
+    );
   for (const { name } of [...secrets, ...configmaps]) checkObjectName('--secrets or --configmaps', name);
 }
 

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { memoryCluster, virtualClock } from '@drydock/kube/testing';
 import { Pod } from '../revision/pod.ts';
-import { askServer } from './readiness.ts';
+import { askAddress, askCommand, askPod, askServer, type ReadinessSpec } from './readiness.ts';
 
 const NAMESPACE = 'openshift-kube-apiserver';
 const WATCHED = { namespace: NAMESPACE, name: 'kube-apiserver', revision: 8 };
@@ -30,12 +33,13 @@ function world(answer: (path: string) => void = () => undefined) {
         status: { conditions: [{ type: 'Ready', status }] },
       },
     );
+  const spec: ReadinessSpec = { client, nodeName: 'master-0', clock };
   const ready = async () => {
-    const answered = askServer({ client, nodeName: 'master-0', clock })(WATCHED);
+    const answered = askServer(spec)(WATCHED);
     await clock.advance(20_000);
     return answered;
   };
-  return { asked, mirror, ready };
+  return { asked, mirror, ready, spec };
 }
 
 test("SAFE-16 a server that answers is not ready while the mirror pod is of the revision before: it is the old one's answer", async () => {
@@ -72,4 +76,39 @@ test('SAFE-16 one answer of /readyz is not enough, and no pod is no readiness', 
   w.mirror('8', 'True');
   const { ready, reason, message } = await w.ready();
   assert.deepEqual([ready, reason, message], [false, 'NotReady', '/readyz: etcd failed']);
+});
+
+test('FIND-14: other targets are ready when their mirror pod is, and what was named answers; a revision before is not asked', async () => {
+  let status = 500;
+  let questions = 0;
+  const server = createServer((_, response) => {
+    questions += 1;
+    response.writeHead(status).end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const w = world();
+    const { port } = server.address() as AddressInfo;
+    const pod = askPod(w.spec);
+    const address = askAddress(w.spec, new URL(`http://127.0.0.1:${port}/health`));
+    const command = (script: string) => askCommand(w.spec, [process.execPath, '-e', script])(WATCHED);
+    w.mirror('7', 'True');
+    assert.equal((await pod(WATCHED)).reason, 'UnexpectedRevision');
+    assert.equal((await address(WATCHED)).reason, 'UnexpectedRevision');
+    assert.equal(questions, 0);
+    w.mirror('8', 'False');
+    assert.equal((await pod(WATCHED)).reason, 'PodNotReady');
+    w.mirror('8', 'True');
+    assert.equal((await pod(WATCHED)).ready, true);
+    const failed = await address(WATCHED);
+    assert.deepEqual([failed.ready, failed.reason], [false, 'ProbeFailed']);
+    assert.match(failed.message, /\/health: it answers 500/);
+    status = 302;
+    assert.equal((await address(WATCHED)).ready, true);
+    assert.equal((await command('process.exit(3)')).reason, 'ProbeFailed');
+    assert.equal((await command('')).ready, true);
+    assert.deepEqual(w.asked, [], 'nothing of kube-apiserver is asked');
+  } finally {
+    server.close();
+  }
 });

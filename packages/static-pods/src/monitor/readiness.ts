@@ -1,3 +1,8 @@
+import { execFile } from 'node:child_process';
+import http from 'node:http';
+import https from 'node:https';
+import { getCACertificates } from 'node:tls';
+import { promisify } from 'node:util';
 import { type Clock, isNotFound, type KubeClient, systemClock } from '@drydock/kube';
 import { textOf } from '../revision/environment.ts';
 import { Pod } from '../revision/pod.ts';
@@ -21,6 +26,9 @@ const ASK_MS = 4_000;
 /** As often in a row `/readyz` must answer with success: a server that is about to end still answers once. */
 const ANSWERS = 3;
 
+/** Of what a command prints (bytes); one that prints more is not ready. */
+const MOST_OUTPUT = 64 * 1024;
+
 /**
  * Checks of a server that wait for servers which run on this one: it counts as ready without them (cluster-kube-apiserver-operator, readiness of its
  * startup monitor).
@@ -41,24 +49,9 @@ const EXCLUDED = [
  */
 export function askServer(spec: ReadinessSpec): MonitorEnvironment['ready'] {
   const { client, intervalMs = 5_000, clock = systemClock } = spec;
-  return async (pod, outer) => {
-    const within = (): AbortSignal => {
-      const late = AbortSignal.timeout(ASK_MS);
-      return outer === undefined ? late : AbortSignal.any([outer, late]);
-    };
-    const answers = async (path: string, reason: string): Promise<Readiness | undefined> => {
-      try {
-        await client.raw({ path }, { signal: within() });
-        return undefined;
-      } catch (error) {
-        outer?.throwIfAborted();
-        return { ready: false, reason, message: `${path.split('?')[0]}: ${textOf(error)}` };
-      }
-    };
-    const before = await mirrorPod(spec, pod, within());
-    outer?.throwIfAborted();
-    // Where the server does not answer, what follows says so.
-    if (before.kind === 'other' || before.kind === 'missing') return before.readiness;
+  return besidePod(spec, async (outer) => {
+    const answers = async (path: string, reason: string): Promise<Readiness | undefined> =>
+      asked(reason, path.split('?')[0] ?? '', outer, (signal) => client.raw({ path }, { signal }));
     const sick =
       (await answers('/healthz/etcd', 'EtcdUnhealthy')) ??
       (await answers(`/healthz?verbose=true${EXCLUDED}`, 'Unhealthy'));
@@ -68,10 +61,77 @@ export function askServer(spec: ReadinessSpec): MonitorEnvironment['ready'] {
       if (notReady !== undefined) return notReady;
       if (count < ANSWERS) await clock.sleep(intervalMs, outer === undefined ? {} : { signal: outer });
     }
-    const after = await mirrorPod(spec, pod, within());
+    return undefined;
+  });
+}
+
+/** Whether the mirror pod is of the revision and Ready, which is what kubelet's own probes say. */
+export function askPod(spec: ReadinessSpec): MonitorEnvironment['ready'] {
+  return besidePod(spec, async () => undefined);
+}
+
+/** The same, and an address answers with 200 to 399, as kubelet's probes want it. `ca`: PEM by which an https address is verified besides the system's. */
+export function askAddress(spec: ReadinessSpec, address: URL, ca?: string): MonitorEnvironment['ready'] {
+  return besidePod(spec, (outer) =>
+    asked('ProbeFailed', address.href, outer, async (signal) => {
+      const trust = ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] };
+      const { promise, resolve, reject } = Promise.withResolvers<number>();
+      const get = address.protocol === 'https:' ? https.get : http.get;
+      get(address, { ...trust, signal, agent: false }, (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      }).on('error', reject);
+      const status = await promise;
+      if (status < 200 || status >= 400) throw new Error(`it answers ${status}`);
+    }),
+  );
+}
+
+/** The same, and a command on this node ends with 0. */
+export function askCommand(spec: ReadinessSpec, [file = '', ...args]: readonly string[]): MonitorEnvironment['ready'] {
+  return besidePod(spec, (outer) =>
+    asked('ProbeFailed', file, outer, (signal) =>
+      promisify(execFile)(file, args, { signal, killSignal: 'SIGKILL', maxBuffer: MOST_OUTPUT }),
+    ),
+  );
+}
+
+/** Asks between two looks at the mirror pod: what answers before it is of the revision is the one before. */
+function besidePod(
+  spec: ReadinessSpec,
+  probe: (outer: AbortSignal | undefined) => Promise<Readiness | undefined>,
+): MonitorEnvironment['ready'] {
+  return async (pod, outer) => {
+    const before = await mirrorPod(spec, pod, within(outer));
+    outer?.throwIfAborted();
+    // Where the server does not answer, what follows says so.
+    if (before.kind === 'other' || before.kind === 'missing') return before.readiness;
+    const not = await probe(outer);
+    if (not !== undefined) return not;
+    const after = await mirrorPod(spec, pod, within(outer));
     outer?.throwIfAborted();
     return after.readiness;
   };
+}
+
+function within(outer: AbortSignal | undefined): AbortSignal {
+  const late = AbortSignal.timeout(ASK_MS);
+  return outer === undefined ? late : AbortSignal.any([outer, late]);
+}
+
+async function asked(
+  reason: string,
+  what: string,
+  outer: AbortSignal | undefined,
+  ask: (signal: AbortSignal) => Promise<unknown>,
+): Promise<Readiness | undefined> {
+  try {
+    await ask(within(outer));
+    return undefined;
+  } catch (error) {
+    outer?.throwIfAborted();
+    return { ready: false, reason, message: `${what}: ${textOf(error)}` };
+  }
 }
 
 interface Mirror {

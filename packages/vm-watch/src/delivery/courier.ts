@@ -25,7 +25,7 @@ export interface CourierOptions {
   readonly onResolved?: (ref: MoRef, resolution: Resolution) => void;
   /** How often machines that belong to nobody are looked at again. Default 5 minutes. */
   readonly recheckMs?: number;
-  /** What changes on a machine so soon (ms) after a signal of it waits that long, for one signal more. Default 50; 0: nothing waits. */
+  /** What changes on a machine so soon (ms) after a signal of it waits that long, for one signal more. Default 150; 0: nothing waits. */
   readonly gatherMs?: number;
 }
 
@@ -40,7 +40,8 @@ export interface Claim {
 
 const BATCH = 64;
 const RECHECK_MS = 5 * 60_000;
-const GATHER_MS = 50;
+/** A task of vCenter changes a machine some dozens of times within 100 ms. */
+const GATHER_MS = 150;
 
 /**
  * Carries what is dirty in a ledger to whoever reconciles it. It pulls: however slow the receiver is, nothing waits for it but the dirty machines, of which there is never more than

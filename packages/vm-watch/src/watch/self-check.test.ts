@@ -43,7 +43,9 @@ test('a machine that the watch was never told of is found by the comparison with
     clock.advance(10_000);
   }
   assert.deepEqual(states, ['connecting', 'syncing', 'live', 'syncing', 'live']);
-  assert.deepEqual(warnings, ['The watch and the inventory differ; Drydock reads everything again. No action is needed.']);
+  assert.deepEqual(warnings, [
+    'The watch and the inventory differ; Drydock reads everything again. No action is needed.',
+  ]);
   assert.deepEqual(
     watcher.ledger.refs().map(({ value }) => value),
     ['vm-1', 'vm-2'],
@@ -98,7 +100,9 @@ test('a change that the watch was never told of is found by the comparison with 
   assert.deepEqual([warnings, told.splice(0)], [[], ['vm-2 name']]);
   silent = true;
   await minutes(5);
-  assert.deepEqual(warnings, ['The watch and the inventory differ; Drydock reads everything again. No action is needed. + - ~vm-1']);
+  assert.deepEqual(warnings, [
+    'The watch and the inventory differ; Drydock reads everything again. No action is needed. + - ~vm-1',
+  ]);
   assert.ok(told.includes('vm-1 name'), told.join());
   stop.abort();
   await running;
