@@ -7,7 +7,7 @@ import type { RotationPorts } from './rotate.ts';
 import { idOfRotated, type RotatedKind, rotatedSet } from './set.ts';
 
 /** What {@link pinController} needs. */
-export interface PinControllerOptions extends Pick<RotationPorts, 'event' | 'mayWrite'> {
+export interface PinControllerOptions extends Pick<RotationPorts, 'event'> {
   readonly client: Pick<Client, 'patch' | 'delete'>;
   readonly bootImages: Cache<BootImage>;
   /** Of sets, as far as they are served. */
@@ -30,7 +30,7 @@ export function beforePinEnds<T extends { readonly after: number }>(
 }
 
 /** Sees to the pins of sets of Cluster API, see {@link keepPin}: also of those whose set is gone, or comes again. */
-export function pinController({ client, bootImages, kinds, now, event, mayWrite }: PinControllerOptions): Controller {
+export function pinController({ client, bootImages, kinds, now, event }: PinControllerOptions): Controller {
   return controller<BootImage>({
     name: 'boot-images-cluster-api-pins',
     for: bootImages,
@@ -49,7 +49,6 @@ export function pinController({ client, bootImages, kinds, now, event, mayWrite 
       if (image === undefined || world === undefined || name === undefined) return undefined;
       const live = world.cache.get({ namespace: key.namespace ?? '', name });
       const set = live === undefined ? undefined : rotatedSet(world.kind, live);
-      mayWrite?.();
       await keepPin(image, {
         ...{ client, now: now().getTime(), known: true, signal },
         set: set && {

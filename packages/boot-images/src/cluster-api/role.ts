@@ -297,7 +297,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
   });
 
   const pins = pinController({
-    ...{ client: fenced, bootImages, kinds: rotated, now, event: ports.event, mayWrite: () => leader.assertHeld() },
+    ...{ client: fenced, bootImages, kinds: rotated, now, event: ports.event },
   });
   const collecting =
     clusters === undefined
