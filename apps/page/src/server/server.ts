@@ -1,6 +1,6 @@
 import { createServer as createHttp, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createHttps } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { oneLine } from '@drydock/api/text';
 import type { Assets } from './assets.ts';
 import type { Feed } from './feed.ts';
@@ -50,6 +50,7 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 };
 
 const MOST_CONNECTIONS = 128;
+const HANDSHAKE_MS = 5000;
 /** Each of them is sent every change. */
 const MOST_STREAMS = 64;
 
@@ -57,6 +58,9 @@ const MOST_STREAMS = 64;
 export async function startPage(options: PageServerOptions): Promise<PageServer> {
   const { feed, assets, admit, host, port, tls, onError = () => undefined } = options;
   const streams = new Set<Stream>();
+  /** Connections on which nobody was admitted yet, by their other end: a request has the TLS socket, and the server knows the one below. */
+  const unproven = new Map<string, Socket>();
+  let connections = 0;
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
@@ -73,6 +77,7 @@ export async function startPage(options: PageServerOptions): Promise<PageServer>
       if (admission.code === 401) response.setHeader('www-authenticate', 'Bearer');
       return refuse(response, admission.code, admission.why);
     }
+    unproven.delete(peerOf(request.socket));
     const asset = assets.get(path);
     if (asset !== undefined) {
       response.setHeader('cache-control', 'no-cache');
@@ -123,10 +128,27 @@ export async function startPage(options: PageServerOptions): Promise<PageServer>
       else refuse(response, 500, 'the server failed: its log says why');
     });
   };
-  const limits = { headersTimeout: 10_000, requestTimeout: 15_000, keepAliveTimeout: 10_000, maxHeaderSize: 16_384 };
-  const secure = tls === undefined ? undefined : createHttps({ ...limits, ...tls, minVersion: 'TLSv1.2' }, listener);
+  const limits = {
+    ...{ headersTimeout: 10_000, requestTimeout: 15_000, keepAliveTimeout: 10_000, maxHeaderSize: 16_384 },
+    connectionsCheckingInterval: 1000,
+  };
+  const secure =
+    tls === undefined
+      ? undefined
+      : createHttps({ ...limits, ...tls, minVersion: 'TLSv1.2', handshakeTimeout: HANDSHAKE_MS }, listener);
   const server: Server = secure ?? createHttp(limits, listener);
-  server.maxConnections = MOST_CONNECTIONS;
+  server.on('connection', (socket: Socket) => {
+    const peer = peerOf(socket);
+    unproven.set(peer, socket);
+    connections += 1;
+    socket.once('close', () => {
+      connections -= 1;
+      if (unproven.get(peer) === socket) unproven.delete(peer);
+    });
+    // Whoever has shown no token makes room, the one that waited longest first.
+    const [oldest] = connections > MOST_CONNECTIONS ? unproven.values() : [];
+    oldest?.destroy();
+  });
   server.maxRequestsPerSocket = 1000;
   await listen(server, port, host);
   const { port: taken } = server.address() as AddressInfo;
@@ -141,6 +163,10 @@ export async function startPage(options: PageServerOptions): Promise<PageServer>
       await closed;
     },
   };
+}
+
+function peerOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {
