@@ -138,14 +138,14 @@ test('FIND-15: 50 changes of one machine in 100 ms make two signals, the first a
     rig.feed.set('vm-1', 'name', `name ${change}`);
     await rig.settled();
     if (change === 0) assert.equal(rig.told.length, 1);
-    await rig.clock.advance(2);
+    rig.clock.advance(2);
     await rig.settled();
   }
   assert.equal(rig.told.length, 1);
-  await rig.clock.advance(50);
+  rig.clock.advance(50);
   await rig.settled();
   assert.equal(rig.told.length, 2);
-  await rig.clock.advance(1000);
+  rig.clock.advance(1000);
   await rig.settled();
   assert.equal(rig.told.length, 2);
 });
