@@ -1,3 +1,4 @@
+import { oneLine, quotedPhrase, quotedText } from '@drydock/api/text';
 import { isPassing, type VimFault } from './soap/faults.ts';
 
 /** Where a call failed. `fault`: the server refused it; `http`: an answer that is not SOAP or REST; `protocol`: an answer that makes no sense. */
@@ -8,6 +9,7 @@ const NEXT = {
   VIM_FAULT: 'Look for the fault in the vSphere API reference and for the operation ID in the vCenter logs.',
   VIM_LOGIN_REFUSED: 'Check the user name, the password and that the user has a role on this vCenter.',
   VIM_LOGIN_WITHHELD: 'Nothing was sent. Correct the password where it is kept: another one is tried at once.',
+  VIM_LOGIN_LIMIT: 'Nothing was sent. Correct the password where it is kept, and wait until then.',
   VIM_NOT_AUTHENTICATED: 'The session ended; the call is tried again with a new one.',
   VIM_NO_PERMISSION: 'Give the user the privilege that the fault names, on the object that it names.',
   VIM_NAME_TAKEN: 'Choose another name, or look at what bears it now.',
@@ -72,6 +74,10 @@ export class VimError extends Error {
   readonly opId: string;
   /** What happened, without the call and without what to do next. */
   readonly clause: string;
+  /** The call and what happened, without what to do next: for an error that wraps this one, and has advice of its own. */
+  readonly text: string;
+  /** What a person does next. */
+  readonly next: string;
   /** Whether the same call may succeed later without anybody changing anything. Says nothing about whether it took effect already. */
   readonly retriable: boolean;
   readonly fault?: VimFault;
@@ -86,13 +92,15 @@ export class VimError extends Error {
   constructor(init: VimErrorInit) {
     const where = init.opId === undefined || init.opId === '' ? init.op : `${init.op} (${init.opId})`;
     super(
-      `${where}: ${init.message}. ${NEXT[init.code]}`,
+      oneLine(`${where}: ${init.message}. ${NEXT[init.code]}`),
       init.cause === undefined ? undefined : { cause: init.cause },
     );
     this.kind = init.kind;
     this.code = init.code;
     this.op = init.op;
     this.clause = init.message;
+    this.text = `${where}: ${init.message}`;
+    this.next = NEXT[init.code];
     this.opId = init.opId ?? '';
     this.retriable = init.retriable ?? (init.fault === undefined ? false : isPassing(init.fault));
     this.sent = init.sent ?? true;
@@ -128,13 +136,13 @@ const CODE_OF_FAULT: ReadonlyMap<string, VimErrorCode> = new Map<string, VimErro
 /** A fault as an error. `object` names what the call was made on. */
 export function faultError(op: string, object: string, fault: VimFault, opId?: string): VimError {
   const detail = faultDetail(fault);
-  const said = fault.message === '' ? '' : ` (${fault.message})`;
-  const cause = fault.cause === undefined ? '' : `, caused by ${fault.cause.name}`;
+  const said = fault.message === '' ? '' : ` (${quotedText(fault.message)})`;
+  const cause = fault.cause === undefined ? '' : `, caused by ${quotedPhrase(fault.cause.name)}`;
   return new VimError({
     kind: 'fault',
     code: CODE_OF_FAULT.get(fault.name) ?? 'VIM_FAULT',
     op,
-    message: `${object}: the server answers ${fault.name}${detail}${said}${cause}`,
+    message: `${object}: the server answers ${quotedPhrase(fault.name)}${detail}${said}${cause}`,
     fault,
     ...(opId === undefined ? {} : { opId }),
   });
@@ -153,7 +161,7 @@ function faultDetail(fault: VimFault): string {
   const parts: string[] = [];
   for (const field of TELLING_FIELDS) {
     const value = fault.field(field);
-    if (value !== undefined && value !== '') parts.push(`${field} ${value}`);
+    if (value !== undefined && value !== '') parts.push(`${field} ${quotedPhrase(value)}`);
   }
   return parts.length === 0 ? '' : `{${parts.join(', ')}}`;
 }

@@ -11,7 +11,15 @@ export { cut, foreignText, MAX_FOREIGN_TEXT, refText } from './foreign-text.ts';
 export { checkManifest, type SentFile } from './import/manifest.ts';
 export { type OvfDescriptor, type OvfDisk, readOvf } from './import/ovf.ts';
 export { type LoginBudget, type LoginBudgetOptions, loginBudget } from './session/login-budget.ts';
-export { isTold, type LoginNote, type LoginNotes, lateText, nextLogin, readLoginNotes } from './session/login-notes.ts';
+export {
+  isTold,
+  type LoginNote,
+  type LoginNotes,
+  lateText,
+  loginAccount,
+  nextLogin,
+  readLoginNotes,
+} from './session/login-notes.ts';
 export type { TlsTrust } from './session/tls.ts';
 export type {
   Caller,

@@ -1,3 +1,4 @@
+import { quotedText } from '@drydock/api/text';
 import { VimError } from '../errors.ts';
 import { foreignText } from '../foreign-text.ts';
 import type { Caller } from '../soap/call.ts';
@@ -91,7 +92,7 @@ export async function createImportSpec(
   if (first !== undefined) {
     const fault = readLocalizedFault(first);
     const said = childText(first, 'localizedMessage') ?? '';
-    const text = said === '' ? (fault?.name ?? 'an error without a text') : foreignText(said);
+    const text = said === '' ? (fault?.name ?? 'an error without a text') : quotedText(foreignText(said));
     throw ovfRefused(op, request.name, `${caller.server} refuses the descriptor: ${text}`);
   }
   const spec = child(result, 'importSpec');

@@ -184,7 +184,7 @@ test('OWN-18 a server that gives more or less than it lists, leads elsewhere, re
         ],
       },
       'VIM_BAD_RESPONSE',
-      /cannot make it ready: no room/,
+      /cannot make it ready: “no room/,
     ],
     [
       { [`GET /api${SESSION}/d-1/file`]: [{ name: FILE.name, status: 'PREPARING' }] },

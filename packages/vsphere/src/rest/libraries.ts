@@ -1,3 +1,4 @@
+import { quotedText } from '@drydock/api/text';
 import { isVimError, VimError } from '../errors.ts';
 import { foreignText } from '../foreign-text.ts';
 import type { Caller } from '../soap/call.ts';
@@ -208,7 +209,7 @@ async function prepared(
     if (status === 'ERROR') {
       const { error_message: said } = info;
       const why = typeof said === 'object' && said !== null ? textField(record(SESSION, said), 'default_message') : '';
-      throw transferFault(name, `the server cannot make it ready: ${foreignText(why)}`);
+      throw transferFault(name, `the server cannot make it ready: ${quotedText(foreignText(why))}`);
     }
     if (clock.now() - since > PREPARE_MS) throw transferFault(name, 'the server does not make it ready');
     await clock.sleep(clock.now() - since < 10_000 ? LOOK_MS : SLOW_LOOK_MS, options);

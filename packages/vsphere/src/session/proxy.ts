@@ -1,20 +1,19 @@
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
+import { type Env, proxyFromEnv } from '@drydock/http/proxy';
 import { VimError } from '../errors.ts';
 
-/** Chooses the proxy of a host:port from HTTPS_PROXY and NO_PROXY (lower case wins, as in curl). */
-export function proxyFromEnvironment(
-  env: Readonly<Record<string, string | undefined>>,
-): (hostPort: string) => URL | undefined {
-  const configured = env['https_proxy'] ?? env['HTTPS_PROXY'] ?? '';
-  const exempt = (env['no_proxy'] ?? env['NO_PROXY'] ?? '')
-    .split(',')
-    .map((entry) => entry.trim().toLowerCase())
-    .filter((entry) => entry !== '');
-  if (configured === '') return () => undefined;
-  // Not quoted, and without the parser's error, which has all of it: a password may be in it.
-  const proxy = URL.parse(configured.includes('://') ? configured : `http://${configured}`);
-  if (proxy?.protocol !== 'http:' && proxy?.protocol !== 'https:')
+/** Chooses the proxy for an HTTPS server; undefined: none. `host` has no brackets. */
+export type ProxyChoice = (host: string, port: number) => URL | undefined;
+
+/** Reads the environment. Throws where the proxy that it names speaks neither HTTP nor HTTPS. */
+export function proxyFromEnvironment(env: Env): ProxyChoice {
+  const choose: ProxyChoice = (host, port) => {
+    const named = proxyFromEnv(`https://${hostPort(host, port)}`, env);
+    if (named === undefined) return undefined;
+    const proxy = URL.parse(named);
+    if (proxy?.protocol === 'http:' || proxy?.protocol === 'https:') return proxy;
+    // Not quoted, and without the parser's error, which has all of it: a password may be in it.
     throw new VimError({
       kind: 'protocol',
       code: 'VIM_REFUSED',
@@ -22,22 +21,20 @@ export function proxyFromEnvironment(
       message: 'the proxy that HTTPS_PROXY names is not an http:// or https:// URL',
       sent: false,
     });
-  return (hostPort) => (isExempt(hostPort.toLowerCase(), exempt) ? undefined : proxy);
+  };
+  // Refused before the first connection.
+  choose('proxied.invalid', 443);
+  return choose;
 }
 
-function isExempt(hostPort: string, entries: readonly string[]): boolean {
-  const host = hostPort.slice(0, hostPort.lastIndexOf(':')).replaceAll(/[[\]]/g, '');
-  if (host === 'localhost' || host === '::1' || host.startsWith('127.')) return true;
-  return entries.some((entry) => {
-    if (entry === '*' || entry === hostPort) return true;
-    const domain = entry.startsWith('*.') ? entry.slice(2) : entry.startsWith('.') ? entry.slice(1) : entry;
-    return host === domain || host.endsWith(`.${domain}`);
-  });
+/** An IPv6 address stands in brackets. */
+function hostPort(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 /** A TCP connection through an HTTP proxy's CONNECT. */
 export function openTunnel(proxy: URL, host: string, port: number, timeoutMs: number): Promise<Socket> {
-  const target = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  const target = hostPort(host, port);
   const headers: Record<string, string> = { host: target };
   if (proxy.username !== '') {
     const pair = `${decoded(proxy.username)}:${decoded(proxy.password)}`;

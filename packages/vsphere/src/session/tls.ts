@@ -11,7 +11,7 @@ import {
   type TLSSocket,
 } from 'node:tls';
 import { VimError } from '../errors.ts';
-import { openTunnel } from './proxy.ts';
+import { openTunnel, type ProxyChoice } from './proxy.ts';
 
 /** How a server is trusted. Without any of them: the roots of the system. Exactly one applies; a pin wins over a CA. */
 export interface TlsTrust {
@@ -39,7 +39,7 @@ const HANDSHAKE_MS = 20_000;
  */
 export function trustedAgent(
   trust: TlsTrust | Sha1Pin,
-  options: { readonly maxSockets: number; readonly proxy?: (hostPort: string) => URL | undefined },
+  options: { readonly maxSockets: number; readonly proxy?: ProxyChoice },
 ): Agent {
   return new TrustedAgent(trust, options.proxy, {
     keepAlive: true,
@@ -70,15 +70,11 @@ function normalized(fingerprint: string): string {
 
 class TrustedAgent extends Agent {
   readonly #trust: TlsTrust | Sha1Pin;
-  readonly #proxy: ((hostPort: string) => URL | undefined) | undefined;
+  readonly #proxy: ProxyChoice | undefined;
   /** Connections that nobody has yet: no agent of Node's knows them. */
   readonly #handshakes = new Set<TLSSocket>();
 
-  constructor(
-    trust: TlsTrust | Sha1Pin,
-    proxy: ((hostPort: string) => URL | undefined) | undefined,
-    options: AgentOptions,
-  ) {
+  constructor(trust: TlsTrust | Sha1Pin, proxy: ProxyChoice | undefined, options: AgentOptions) {
     super({ ...options, maxCachedSessions: 0 });
     this.#trust = trust;
     this.#proxy = proxy;
@@ -123,7 +119,7 @@ class TrustedAgent extends Agent {
   }
 
   async #connect(host: string, port: number): Promise<TLSSocket> {
-    const through = this.#proxy?.(`${host}:${port}`);
+    const through = this.#proxy?.(host, port);
     const tunnel = through === undefined ? undefined : await openTunnel(through, host, port, HANDSHAKE_MS);
     const pinned = isPinned(this.#trust);
     const socket = connect({

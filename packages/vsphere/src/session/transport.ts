@@ -7,6 +7,7 @@ import { gate } from '../soap/gate.ts';
 import type { XmlElement } from '../xml/xml.ts';
 import { XmlSyntaxError } from '../xml/xml-characters.ts';
 import { TREE_LIMITS, type TreeLimits, xmlTreeBuilder } from '../xml/xml-tree.ts';
+import type { ProxyChoice } from './proxy.ts';
 import { isUntrusted, type TlsTrust, trustedAgent } from './tls.ts';
 
 /** One HTTP exchange whose answer is XML. */
@@ -61,7 +62,7 @@ export interface Transport {
 export interface TransportOptions {
   readonly baseUrl: URL;
   readonly trust: TlsTrust;
-  readonly proxy?: (hostPort: string) => URL | undefined;
+  readonly proxy?: ProxyChoice;
   readonly limits?: TreeLimits;
 }
 

@@ -1,3 +1,4 @@
+import { quotedPhrase } from '@drydock/api/text';
 import { faultError, VimError } from '../errors.ts';
 import { foreignText, refText } from '../foreign-text.ts';
 import type { MoRef } from '../vcenter.ts';
@@ -68,6 +69,6 @@ function unexpected(method: string, opId: string, what: string): VimError {
     code: 'VIM_BAD_RESPONSE',
     op: method,
     opId,
-    message: `the server answers ${foreignText(what)}`,
+    message: `the server answers ${quotedPhrase(foreignText(what))}`,
   });
 }

@@ -13,7 +13,17 @@ export function simulatedFault(
   const children = Object.entries(fields).map(([field, value]) =>
     typeof value === 'string' ? element(field, value) : reference(field, value),
   );
-  return faultError(op, object, readFault(typed(`${name}Fault`, name, ...children), ''));
+  const error = faultError(op, object, readFault(typed(`${name}Fault`, name, ...children), ''));
+  said.set(error, fields);
+  return error;
+}
+
+/** What simulated faults were made of. */
+const said = new WeakMap<VimError, Readonly<Record<string, string | MoRef>>>();
+
+/** The fields of a simulated fault; none of another error. */
+export function fieldsOf(error: VimError): Readonly<Record<string, string | MoRef>> {
+  return said.get(error) ?? {};
 }
 
 /** The answer got lost: nobody knows whether the server acted. From an `after` hook it did, from a `before` hook it did not. */

@@ -1,8 +1,8 @@
 import { refKey } from '../soap/soap.ts';
 import type { DiskSummary, ImportRequest, ManifestEntry, MoRef } from '../vcenter.ts';
 import { simulatedFault } from './fault.ts';
-import { type InventoryState, type Machine, type MemoryLease, newRef, newUuid } from './inventory.ts';
-import { checkName, freeDirectory, removeMachine } from './machines.ts';
+import { type InventoryState, type MemoryLease, newRef, newUuid } from './inventory.ts';
+import { bornMachine, checkName, freeDirectory, removeMachine, uniqueUuid } from './machines.ts';
 import type { MemoryServer } from './memory-server.ts';
 
 /** What the server reads in a descriptor. */
@@ -46,13 +46,6 @@ function disksOf(
     }));
 }
 
-/** What every machine of this vCenter is born with. */
-export const BORN_HARDWARE: ReadonlyMap<string, string> = new Map([
-  ['config.firmware', 'efi'],
-  ['config.hardware.memoryMB', '16384'],
-  ['config.hardware.numCPU', '4'],
-]);
-
 /** CreateImportSpec and ImportVApp: makes the half-made machine and its lease. */
 export function importMachine(
   state: InventoryState,
@@ -71,40 +64,21 @@ export function importMachine(
   }
   const folder = refKey(request.folder);
   checkName(state, folder, request.name, op);
-  const ref = newRef(state, 'VirtualMachine');
   const datastore = refKey(request.datastore);
   const directory = freeDirectory(state, datastore, request.name);
   if (directory !== request.name && facts.takenDirectory === 'refused')
     throw simulatedFault('FileAlreadyExists', op, request.name, { file: request.name });
-  const uuidTaken = [...state.machines.values()].some((other) => other.instanceUuid === request.instanceUuid);
-  const machine: Machine = {
-    ref,
-    name: request.name,
-    folder,
-    // vCenter keeps instance UUIDs unique: it gives another one where ours is taken.
-    instanceUuid: uuidTaken ? newUuid(state) : request.instanceUuid,
-    isTemplate: false,
-    powerState: 'poweredOff',
+  const machine = bornMachine(state, {
+    ...{ name: request.name, folder, host: refKey(request.host), datastore, directory },
+    ...{ createDate: facts.createDate, annotation: request.annotation ?? '', complete: false },
     productVersion: facts.reportsVersion ? descriptor.productVersion : undefined,
-    createDate: facts.createDate,
     secureBoot: descriptor.secureBoot,
-    annotation: request.annotation ?? '',
     extraConfig: new Map(request.extraConfig),
-    hardware: new Map(BORN_HARDWARE),
-    changes: 0,
-    readable: true,
-    connectionState: 'connected',
-    disabledMethods: new Set(),
-    host: refKey(request.host),
-    customValues: new Map(),
-    tags: new Set(),
-    disks: disksOf(state, `[${state.places.get(datastore)?.name ?? '?'}] ${directory}`, descriptor.files, request),
-    datastore,
-    directory,
-    tasks: [],
-    complete: false,
-    bytes: 0,
-  };
+  });
+  machine.instanceUuid = uniqueUuid(state, request.instanceUuid);
+  const store = state.places.get(datastore)?.name ?? '?';
+  machine.disks = disksOf(state, `[${store}] ${directory}`, descriptor.files, request);
+  const { ref } = machine;
   state.machines.set(refKey(ref), machine);
   const lease: MemoryLease = {
     id: newRef(state, 'HttpNfcLease').value,

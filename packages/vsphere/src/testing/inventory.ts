@@ -1,5 +1,6 @@
 import { refKey } from '../soap/soap.ts';
 import type { ActiveTask, DiskSummary, LibraryFile, MoRef } from '../vcenter.ts';
+import type { MachineDetails } from './server/machine-details.ts';
 
 /** One host of a cluster in the in-memory vCenter. Unset fields mean a healthy host that has everything. */
 export interface MemoryHost {
@@ -15,13 +16,32 @@ export interface MemoryHost {
 
 /** Kinds of networks; all are in `HostSystem.network`. */
 export type MemoryNetworkType = 'Network' | 'DistributedVirtualPortgroup' | 'OpaqueNetwork';
-const NETWORK_TYPES: readonly string[] = ['Network', 'DistributedVirtualPortgroup', 'OpaqueNetwork'];
+export const NETWORK_TYPES: readonly string[] = ['Network', 'DistributedVirtualPortgroup', 'OpaqueNetwork'];
 
-/** References to the networks of these names, whatever their kind. */
-export function networksNamed(state: InventoryState, names: readonly string[]): MoRef[] {
+/** The datacenter that a place or machine is in. */
+export function datacenterOf(state: InventoryState, key: string): string | undefined {
+  let at: string | undefined = state.machines.get(key)?.folder ?? key;
+  while (at !== undefined && !at.startsWith('Datacenter:')) at = state.places.get(at)?.parent;
+  return at;
+}
+
+/** References to what has these names in the datacenter of `near`. */
+function named(state: InventoryState, near: string, types: readonly string[], names: readonly string[]): MoRef[] {
+  const datacenter = datacenterOf(state, near);
   return [...state.places.values()]
-    .filter(({ ref, name }) => NETWORK_TYPES.includes(ref.type) && names.includes(name))
+    .filter(({ ref, name }) => types.includes(ref.type) && names.includes(name))
+    .filter(({ ref }) => datacenterOf(state, refKey(ref)) === datacenter)
     .map(({ ref }) => ref);
+}
+
+/** References to the networks of these names, whatever their kind, in the datacenter of `near`. */
+export function networksNamed(state: InventoryState, near: string, names: readonly string[]): MoRef[] {
+  return named(state, near, NETWORK_TYPES, names);
+}
+
+/** References to the datastores of these names in the datacenter of `near`. */
+export function datastoresNamed(state: InventoryState, near: string, names: readonly string[]): MoRef[] {
+  return named(state, near, ['Datastore'], names);
 }
 
 /** What the in-memory vCenter starts with. Paths are inventory paths; every default makes a complete small vCenter. */
@@ -41,7 +61,10 @@ export interface MemoryOptions {
     readonly accessible?: boolean;
   }[];
   /** Default `/DC0/network/VM Network`. A path alone is a standard port group. */
-  readonly networks?: readonly (string | { readonly path: string; readonly type: MemoryNetworkType })[];
+  readonly networks?: readonly (
+    | string
+    | { readonly path: string; readonly type: MemoryNetworkType | 'VmwareDistributedVirtualSwitch' }
+  )[];
   /** Datastore clusters (StoragePod), made before the datastores that lie in them. Default none. */
   readonly datastoreClusters?: readonly string[];
   /** Default: one tag `infra` of category `openshift-infra`. */
@@ -71,14 +94,15 @@ export interface MemoryOptions {
 export interface Place {
   readonly ref: MoRef;
   name: string;
-  readonly parent: string | undefined;
+  /** Undefined: the root folder. */
+  parent: string | undefined;
 }
 
 /** A virtual machine or template, as the server stores it. */
 export interface Machine {
   readonly ref: MoRef;
   name: string;
-  readonly folder: string;
+  folder: string;
   instanceUuid: string;
   isTemplate: boolean;
   powerState: 'poweredOn' | 'poweredOff' | 'suspended';
@@ -96,18 +120,20 @@ export interface Machine {
   connectionState: string;
   readonly disabledMethods: Set<string>;
   /** Key of its host; undefined: it has none. */
-  readonly host: string | undefined;
+  host: string | undefined;
   /** Definition key → value. */
   readonly customValues: Map<number, string>;
   readonly tags: Set<string>;
   disks: DiskSummary[];
-  readonly datastore: string;
+  datastore: string;
   /** Directory on the datastore: a rename of the VM keeps it. */
   readonly directory: string;
   readonly tasks: ActiveTask[];
   /** False from the import until its lease is complete. */
   complete: boolean;
   bytes: number;
+  /** What only clients of the wire can make of it; one that was made in process has defaults. */
+  details?: MachineDetails;
 }
 
 /** One file that a lease waits for, and what arrived. */
@@ -144,12 +170,15 @@ export interface MemoryLibraryItem {
   readonly files: ReadonlyMap<string, MemoryLibraryFile>;
 }
 
+/** A host, as the server stores it. */
+export type HostState = { -readonly [K in keyof Required<Omit<MemoryHost, 'name'>>]: Required<MemoryHost>[K] };
+
 /** Everything that the server holds: plain data, so that it can be cloned. Keys are `type:value`. */
 export interface InventoryState {
   readonly server: string;
   readonly instanceUuid: string;
   readonly places: Map<string, Place>;
-  readonly hosts: Map<string, Required<Omit<MemoryHost, 'name'>>>;
+  readonly hosts: Map<string, HostState>;
   readonly datastores: Map<string, { freeSpace: number; readonly capacity: number; accessible: boolean }>;
   readonly machines: Map<string, Machine>;
   readonly leases: Map<string, MemoryLease>;
@@ -172,14 +201,19 @@ export function keyRef(key: string): MoRef {
 }
 
 const PREFIX: Readonly<Record<string, string>> = {
-  Datacenter: 'datacenter',
+  Datacenter: 'datacenter-',
   Folder: 'group-v',
   ClusterComputeResource: 'domain-c',
   ResourcePool: 'resgroup-',
   HostSystem: 'host-',
   Datastore: 'datastore-',
   Network: 'network-',
+  DistributedVirtualPortgroup: 'dvportgroup-',
+  VmwareDistributedVirtualSwitch: 'dvs-',
+  StoragePod: 'group-p',
   VirtualMachine: 'vm-',
+  VirtualMachineSnapshot: 'snapshot-',
+  Task: 'task-',
 };
 
 /** A reference that was never given out before. */
@@ -238,7 +272,7 @@ export function pathOf(state: InventoryState, key: string): string {
 }
 
 /** Makes every place of a path, the last one with the given type; returns its key. */
-function makePath(state: InventoryState, path: string, type: string): string {
+export function makePath(state: InventoryState, path: string, type: string): string {
   const names = splitPath(path);
   let parent: string | undefined;
   names.forEach((name, depth) => {
@@ -286,7 +320,6 @@ export function initialState(options: MemoryOptions): InventoryState {
     [...state.places.values()].filter((place) => types.includes(place.ref.type)).map((place) => place.name);
   for (const cluster of clusters) {
     makePath(state, cluster.path, 'ClusterComputeResource');
-    makePath(state, `${cluster.path}/Resources`, 'ResourcePool');
     for (const { name, ...host } of cluster.hosts) {
       state.hosts.set(makePath(state, `${cluster.path}/${name}`, 'HostSystem'), {
         connectionState: host.connectionState ?? 'connected',
@@ -296,6 +329,7 @@ export function initialState(options: MemoryOptions): InventoryState {
         networks: host.networks ?? namesOf(...NETWORK_TYPES),
       });
     }
+    makePath(state, `${cluster.path}/Resources`, 'ResourcePool');
   }
   for (const tag of options.tags ?? [{ name: 'infra', category: 'openshift-infra' }]) {
     const id = tag.id ?? `urn:vmomi:InventoryServiceTag:${newUuid(state)}:GLOBAL`;

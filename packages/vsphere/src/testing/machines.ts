@@ -114,10 +114,10 @@ export function convertToMachine(machine: Machine): void {
 }
 
 /** PowerOnVM_Task and its traces: a running machine's own entries in extraConfig, which stay when it is off again. */
-export function powerMachine(machine: Machine, powerState: Machine['powerState']): void {
+export function powerMachine(machine: Machine, powerState: Machine['powerState'], leavesTraces = true): void {
   machine.powerState = powerState;
   machine.changes += 1;
-  if (powerState !== 'poweredOn') return;
+  if (powerState !== 'poweredOn' || !leavesTraces) return;
   for (const [key, value] of BOOT_TRACES) machine.extraConfig.set(key, value);
 }
 
@@ -159,6 +159,49 @@ export function freeDirectory(state: InventoryState, datastore: string, name: st
   let directory = name;
   for (let suffix = 1; taken.has(directory); suffix += 1) directory = `${name}_${suffix}`;
   return directory;
+}
+
+/** What every machine of this vCenter is born with. */
+const BORN_HARDWARE: ReadonlyMap<string, string> = new Map([
+  ['config.firmware', 'efi'],
+  ['config.hardware.memoryMB', '16384'],
+  ['config.hardware.numCPU', '4'],
+]);
+
+/** What has to be said of a new machine. */
+export type MachineBirth = Pick<Machine, 'name' | 'folder' | 'host' | 'datastore' | 'createDate'> & Partial<Machine>;
+
+/** A machine that is off and has nothing; it is not in the inventory yet. */
+export function bornMachine(state: InventoryState, birth: MachineBirth): Machine {
+  return {
+    ref: newRef(state, 'VirtualMachine'),
+    instanceUuid: '',
+    isTemplate: false,
+    powerState: 'poweredOff',
+    productVersion: undefined,
+    secureBoot: false,
+    annotation: '',
+    extraConfig: new Map(),
+    hardware: new Map(BORN_HARDWARE),
+    changes: 0,
+    readable: true,
+    connectionState: 'connected',
+    disabledMethods: new Set(),
+    customValues: new Map(),
+    tags: new Set(),
+    disks: [],
+    tasks: [],
+    complete: true,
+    bytes: 0,
+    ...birth,
+    directory: birth.directory ?? freeDirectory(state, birth.datastore, birth.name),
+  };
+}
+
+/** The instance UUID of a machine that wishes for one: vCenter keeps them unique, and gives another one where it is taken. */
+export function uniqueUuid(state: InventoryState, wished: string): string {
+  const isTaken = wished === '' || [...state.machines.values()].some((other) => other.instanceUuid === wished);
+  return isTaken ? newUuid(state) : wished;
 }
 
 /** What a test says of a clone. */

@@ -6,7 +6,7 @@ import { estateReads } from './estate.ts';
 import { simulatedFault } from './fault.ts';
 import type { CallRunner } from './hooks.ts';
 import { importMachine } from './imports.ts';
-import { childOf, type InventoryState, networksNamed, type Place, resolvePath } from './inventory.ts';
+import { childOf, datastoresNamed, type InventoryState, networksNamed, type Place, resolvePath } from './inventory.ts';
 import {
   checkEnabled,
   checkName,
@@ -37,10 +37,6 @@ function placeOf(state: InventoryState, ref: MoRef, op: string): Place {
 
 function hostsOf(state: InventoryState, compute: MoRef): HostSummary[] {
   placeOf(state, compute, 'RetrievePropertiesEx');
-  const named = (type: string, names: readonly string[]): MoRef[] =>
-    [...state.places.values()]
-      .filter((place) => place.ref.type === type && names.includes(place.name))
-      .map((place) => place.ref);
   const hosts: HostSummary[] = [];
   for (const [key, host] of state.hosts) {
     const place = state.places.get(key);
@@ -51,8 +47,8 @@ function hostsOf(state: InventoryState, compute: MoRef): HostSummary[] {
       connectionState: host.connectionState,
       powerState: host.powerState,
       inMaintenanceMode: host.inMaintenanceMode,
-      datastores: named('Datastore', host.datastores),
-      networks: networksNamed(state, host.networks),
+      datastores: datastoresNamed(state, key, host.datastores),
+      networks: networksNamed(state, key, host.networks),
     });
   }
   return hosts;

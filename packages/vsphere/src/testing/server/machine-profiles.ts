@@ -1,4 +1,4 @@
-import { devicesVal, optionsVal, refVal, textVal, type Val } from './values.ts';
+import { devicesVal, optionsVal, refVal, textVal, type Val } from './vim-values.ts';
 
 /** Stands for the six digits of a machine's number in the values of a profile. */
 export const NUMBER = '@@@@@@';

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createAuthority } from '@drydock/sandbox';
 import { connectVCenter, isVimError, type MoRef, type PropertyWatch, type UpdateSink } from '../../index.ts';
-import { FULL, SMALL, type SyntheticVCenter, startSyntheticVCenter, textVal } from './index.ts';
+import { FULL, SMALL } from './machine-profiles.ts';
+import { type SyntheticVCenter, startSyntheticVCenter } from './synthetic-vcenter.ts';
+import { textVal } from './vim-values.ts';
 
 const POWER = 'summary.runtime.powerState';
 let server: SyntheticVCenter;

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { child, childText, referenceOf, type XmlElement } from '../../xml/xml.ts';
-import type { SyntheticInventory } from './inventory.ts';
-import { Refusal } from './refusal.ts';
-import type { SyntheticSession } from './session.ts';
+import type { ObjectIndex } from './object-index.ts';
+import type { ServerSession } from './server-session.ts';
+import { Refusal } from './soap-refusal.ts';
 
 /** What waits share. */
 export interface WaitContext {
-  readonly inventory: SyntheticInventory;
+  readonly index: ObjectIndex;
   /** Responses that are held. */
   readonly waiting: Set<ServerResponse>;
   readonly secondMs: number;
@@ -23,11 +23,11 @@ const LONGEST_MS = 2 ** 31 - 1;
 /** Resolves to the answer of a wait, or to undefined after its time; rejects with the `Refusal` that ends it. */
 export function waitForUpdates(
   context: WaitContext,
-  session: SyntheticSession,
+  session: ServerSession,
   body: XmlElement,
   response: ServerResponse,
 ): Promise<Buffer | undefined> {
-  const { inventory, waiting, secondMs } = context;
+  const { index, waiting, secondMs } = context;
   const ref = referenceOf(child(body, '_this'));
   const id = ref?.value ?? '';
   const collector = session.collector(ref);
@@ -41,7 +41,7 @@ export function waitForUpdates(
     let scheduled = false;
     const settle = (how: () => void): void => {
       clearTimeout(timer);
-      inventory.events.off('changed', later);
+      index.events.off('changed', later);
       session.waits.delete(id);
       waiting.delete(response);
       how();
@@ -75,7 +75,7 @@ export function waitForUpdates(
     const timer = setTimeout(() => settle(() => resolve(undefined)), Math.min(seconds * secondMs, LONGEST_MS));
     session.waits.set(id, mine);
     if (look()) return;
-    inventory.events.on('changed', later);
+    index.events.on('changed', later);
     waiting.add(response);
     response.once('close', () => {
       if (session.waits.get(id) === mine) settle(() => resolve(undefined));

@@ -1,0 +1,43 @@
+/**
+ * A vCenter on the wire: SOAP, REST and uploads over TLS, for whoever starts one in a process of its own. The inventory is that of the in-memory
+ * vCenter (`inventory.ts`); `vcenter-world.ts` shows it as objects with properties, and `vcenter-server.ts` answers calls.
+ */
+export {
+  datacenterOf,
+  datastoresNamed,
+  type InventoryState,
+  initialState,
+  keyRef,
+  type Machine,
+  type MemoryOptions,
+  pathOf,
+} from '../inventory.ts';
+export { clone, destroy, giveName, markTemplate, takeSnapshot, unmarkTemplate } from './machine-methods.ts';
+export { createMachine, type MachinePlace, placeMachine } from './machine-spec.ts';
+export { atPath, defineField, setCustomValue } from './manager-methods.ts';
+export { childrenOf } from './object-properties.ts';
+export { makePlace, moveInto, setMaintenance } from './place-methods.ts';
+export { attachedTo, ensureTag, removeTag, setTag } from './rest-methods.ts';
+export { ROOT } from './root-folder.ts';
+export type { ServerSession } from './server-session.ts';
+export { checkMethod } from './soap-methods.ts';
+export { faultXml, notAuthenticated, Refusal } from './soap-refusal.ts';
+export { enveloped } from './update-page.ts';
+export {
+  type Interceptor,
+  resetConnection,
+  startVCenterServer,
+  type TransferInterceptor,
+  type VCenterServer,
+  type VCenterServerOptions,
+  type WireAnswer,
+  type WireCall,
+} from './vcenter-server.ts';
+export {
+  asRefusal,
+  type NameEvent,
+  type ServerBehaviour,
+  type TaskRecord,
+  type VCenterWorld,
+} from './vcenter-world.ts';
+export { specXml } from './vim-values.ts';
