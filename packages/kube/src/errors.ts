@@ -1,3 +1,4 @@
+import { oneLine, quotedText } from '@drydock/api/text';
 import { boundedStatus } from './foreign-status.ts';
 import type { Status, StatusDetails } from './status-object.ts';
 
@@ -33,6 +34,10 @@ export interface ApiErrorInit {
   readonly action: string;
   /** What the server (or the system) said. */
   readonly said: string;
+  /** They are the words of a server, and are quoted as such. */
+  readonly quoted?: boolean;
+  /** What is known about it besides. */
+  readonly known?: string | undefined;
   readonly status?: number;
   readonly reason?: string;
   readonly details?: StatusDetails;
@@ -101,8 +106,10 @@ export class ApiError extends Error {
   readonly retriable: boolean;
 
   constructor(init: ApiErrorInit) {
+    const said = init.quoted === true ? quotedText(init.said) : init.said;
+    const known = init.known === undefined ? said : `${said} (${init.known})`;
     super(
-      `${init.action}: ${sentence(init.said)} ${init.next ?? NEXT[init.code]}`,
+      oneLine(`${init.action}: ${sentence(known)} ${init.next ?? NEXT[init.code]}`),
       init.cause === undefined ? {} : { cause: init.cause },
     );
     this.code = init.code;
@@ -145,11 +152,12 @@ export function errorOfStatus(given: Status, http: number, context: StatusContex
   const details = status.details ?? {};
   const code = status.code ?? http;
   const asked = details.retryAfterSeconds;
-  const said = status.message ?? `the server answered HTTP ${code}`;
   return new ApiError({
     code: codeOf(code, status, context.jsonPatch === true),
     action: context.action,
-    said: context.known === undefined ? said : `${said} (${context.known})`,
+    said: status.message ?? `the server answered HTTP ${code}`,
+    quoted: status.message !== undefined,
+    known: context.known,
     status: code,
     next:
       code === 404 && details.name === undefined

@@ -72,7 +72,7 @@ export {
   Terminal,
 } from './errors.ts';
 export { withExact } from './json/exact-integers.ts';
-export type { HealthCheck } from './manager/health.ts';
+export { type HealthCheck, type HealthChecks, serveHealth } from './manager/health.ts';
 export { type Leader, type LeaderOptions, leaderElection } from './manager/leader.ts';
 export { type ManagedCache, type Operator, type RunOptions, run, type Service } from './manager/manager.ts';
 export { type ProcessSignals, processSignals, type SignalSource } from './manager/process-signals.ts';
@@ -88,8 +88,7 @@ export {
 } from './resource.ts';
 export type { StatusCause, StatusDetails } from './status-object.ts';
 export type { AnswerBounds } from './transport/body.ts';
-export { isProxy } from './transport/dispatchers.ts';
-export { proxyFromEnv } from './transport/proxy.ts';
+export { type PortForwarder, portForwarder } from './transport/port-forward.ts';
 export type { RequestMetric, TransportOptions } from './transport/transport.ts';
 export {
   type ConfigMapStore,

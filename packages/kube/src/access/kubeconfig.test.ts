@@ -3,7 +3,6 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
-import { proxyFromEnv } from '../transport/proxy.ts';
 import { type ExecConfig, execCredentials } from './exec-credentials.ts';
 import { fileCredentials } from './file-credentials.ts';
 import { loadKubeconfig } from './kubeconfig.ts';
@@ -205,16 +204,4 @@ console.log(JSON.stringify({ kind: 'ExecCredential', apiVersion: 'client.authent
   const garbled = await failing({ args: ['garble'] });
   assert.equal(garbled.code, 'Credentials');
   assert.equal(garbled.message.includes('hunter2'), false);
-});
-
-test('proxies of the environment are read as Go reads them', () => {
-  const env = { HTTPS_PROXY: 'proxy:3128', NO_PROXY: '.in.example, 10.0.0.0/8,api.exact:6443,*.wild' };
-  const through = (host: string) => proxyFromEnv(`https://${host}`, env);
-  assert.equal(through('api.example'), 'http://proxy:3128');
-  for (const host of ['localhost', '127.0.0.2:1', '[::1]', 'a.in.example', '10.1.2.3', 'api.exact:6443', 'x.wild']) {
-    assert.equal(through(host), undefined, host);
-  }
-  for (const host of ['in.example', '11.0.0.1', 'api.exact:443'])
-    assert.equal(through(host), 'http://proxy:3128', host);
-  assert.equal(proxyFromEnv('https://a', {}), undefined);
 });

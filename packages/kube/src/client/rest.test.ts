@@ -62,7 +62,7 @@ test('a failed JSON-patch test is told from a schema rejection', async () => {
   const failed = await failureOf(client.patch(CONFIG_MAP, KEY, [{ op: 'test', path: '/data/x', value: 1 }]));
   assert.equal(failed.code, 'PatchTestFailed');
   assert.equal(isPatchTestFailed(failed) && !isInvalid(failed) && !failed.retriable, true);
-  assert.match(failed.message, /^patch ConfigMap ns\/a: the server rejected our request\. The object is not/);
+  assert.match(failed.message, /^patch ConfigMap ns\/a: “the server rejected our request”\. The object is not/);
   const rejected = await failureOf(client.patch(CONFIG_MAP, KEY, [{ op: 'add', path: '/bad', value: 1 }]));
   assert.equal(isInvalid(rejected), true);
   assert.equal(rejected.details.causes?.[0]?.field, 'data');

@@ -115,27 +115,44 @@ test('SAFE-1 an object as deep as servers take them is written with all its digi
 });
 
 test('any JSON that this reads is the same JSON when it is written; what holds no such integer is left untouched', () => {
-  const integer = fc.bigInt({ min: -(2n ** 64n), max: 2n ** 64n }).map((n) => `${n}`);
+  // The expected value is built beside its text: JSON.parse of this Node confuses some names (see `readJson`), so it cannot be the oracle.
+  interface Tree {
+    readonly text: string;
+    readonly value: unknown;
+  }
+  const integer = fc
+    .bigInt({ min: -(2n ** 64n), max: 2n ** 64n })
+    .map((n): Tree => ({ text: `${n}`, value: Number(n) }));
   const scalar = fc.oneof(
     integer,
-    fc.jsonValue({ maxDepth: 0 }).map((value) => JSON.stringify(value)),
+    fc
+      .jsonValue({ maxDepth: 0 })
+      .map((value): Tree => ({ text: JSON.stringify(value), value: Object.is(value, -0) ? 0 : value })),
   );
-  const { tree } = fc.letrec<{ tree: string }>((tie) => ({
+  const { tree } = fc.letrec<{ tree: Tree }>((tie) => ({
     tree: fc.oneof(
       { maxDepth: 4 },
       scalar,
-      fc.array(tie('tree')).map((items) => `[${items.join(',')}]`),
-      fc
-        .uniqueArray(fc.tuple(fc.string(), tie('tree')), { selector: ([key]) => key })
-        .map((fields) => `{${fields.map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(',')}}`),
+      fc.array(tie('tree')).map(
+        (items): Tree => ({
+          text: `[${items.map(({ text }) => text).join(',')}]`,
+          value: items.map(({ value }) => value),
+        }),
+      ),
+      fc.uniqueArray(fc.tuple(fc.string(), tie('tree')), { selector: ([key]) => key }).map(
+        (fields): Tree => ({
+          text: `{${fields.map(([key, { text }]) => `${JSON.stringify(key)}:${text}`).join(',')}}`,
+          value: Object.fromEntries(fields.map(([key, { value }]) => [key, value])),
+        }),
+      ),
     ),
   }));
   fc.assert(
     fc.property(
-      tree.map((value) => `{"root":${value}}`),
-      (text) => {
+      tree.map(({ text, value }): Tree => ({ text: `{"root":${text}}`, value: { root: value } })),
+      ({ text, value }) => {
         const parsed = parseExact(text);
-        assert.deepEqual(structuredClone(parsed), JSON.parse(text));
+        assert.deepEqual(structuredClone(parsed), value);
         // Doubles may be written in another way (1e21), and keys that are numbers go first; integers keep their digits.
         const digits = (json: string): readonly string[] => (json.match(/-?\d{16,}/g) ?? []).toSorted();
         assert.deepEqual(digits(exactText(parsed)), digits(text.replaceAll(/-0(?!\d)/g, '0')));

@@ -4,6 +4,8 @@ import { request } from 'undici';
 import { kubeMetrics } from '../controller/metrics.ts';
 import { serveHealth } from './health.ts';
 
+const one = { port: 0, host: '127.0.0.1', live: () => ({}), ready: () => ({}) } as const;
+
 async function get(port: number, path: string): Promise<readonly [number, string]> {
   const { statusCode, body } = await request(`http://127.0.0.1:${port}${path}`, { reset: true });
   return [statusCode, await body.text()];
@@ -12,10 +14,10 @@ async function get(port: number, path: string): Promise<readonly [number, string
 test('healthz, livez, readyz, single checks, verbose and metrics', async () => {
   let wrong: string | undefined = 'not synced';
   const { registry } = kubeMetrics();
-  await using server = await serveHealth({ port: 0, host: '127.0.0.1', ready: { caches: () => wrong }, registry });
+  await using server = await serveHealth({ ...one, ready: () => ({ caches: () => wrong }), registry });
   const { port } = server;
   assert.deepEqual(await get(port, '/healthz'), [200, 'ok']);
-  assert.deepEqual(await get(port, '/livez?verbose'), [200, '[+]ping ok\nlivez check passed\n']);
+  assert.deepEqual(await get(port, '/livez?verbose'), [200, '[+]ping ok\n[+]event-loop ok\nlivez check passed\n']);
   assert.deepEqual(await get(port, '/readyz'), [
     500,
     '[+]ping ok\n[-]caches failed: not synced\nreadyz check failed\n',
@@ -34,13 +36,13 @@ test('healthz, livez, readyz, single checks, verbose and metrics', async () => {
 });
 
 test('a port that is taken is an error, not a hang', async () => {
-  await using server = await serveHealth({ port: 0, host: '127.0.0.1' });
-  await assert.rejects(serveHealth({ port: server.port, host: '127.0.0.1' }), { code: 'EADDRINUSE' });
+  await using server = await serveHealth(one);
+  await assert.rejects(serveHealth({ ...one, port: server.port }), { code: 'EADDRINUSE' });
 });
 
 test('SAFE-12 metrics and health are for this machine alone, unless all of its addresses are asked for', async () => {
   const answered = async (host: string | undefined): Promise<readonly boolean[]> => {
-    await using server = await serveHealth({ port: 0, ...(host === undefined ? {} : { host }) });
+    await using server = await serveHealth({ ...one, host });
     const of = async (address: string): Promise<boolean> =>
       request(`http://${address}:${server.port}/healthz`, { reset: true }).then(
         ({ statusCode }) => statusCode === 200,

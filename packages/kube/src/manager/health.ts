@@ -8,16 +8,19 @@ import type { Registry } from 'prom-client';
  */
 export type HealthCheck = () => string | { readonly remark: string } | undefined;
 
-/** What the server serves. */
+/** Checks by name. */
+export type HealthChecks = Readonly<Record<string, HealthCheck>>;
+
+/** What the server serves; checks are asked for at each request. */
 export interface HealthOptions {
   /** 0 chooses a free port. */
   readonly port: number;
   /** An address of this machine, or `*` for all of them, which the probes of a kubelet need. Only this machine is answered when absent. */
-  readonly host?: string;
+  readonly host?: string | undefined;
   /** /healthz and /livez: whether the process must be restarted. */
-  readonly live?: Readonly<Record<string, HealthCheck>>;
+  readonly live: () => HealthChecks;
   /** /readyz: whether caches are synced and sessions stand. Not whether this replica leads: followers are ready. */
-  readonly ready?: Readonly<Record<string, HealthCheck>>;
+  readonly ready: () => HealthChecks;
   /** /metrics; absent: 404. */
   readonly registry?: Registry;
 }
@@ -32,13 +35,10 @@ export interface HealthServer extends AsyncDisposable {
  * check, with remarks), or 500 with one line per check. Rejects when the port cannot be listened on.
  */
 export async function serveHealth(options: HealthOptions): Promise<HealthServer> {
-  const live = { ping: () => undefined, ...options.live };
-  const ready = { ping: () => undefined, ...options.ready };
-  const groups: Readonly<Record<string, Readonly<Record<string, HealthCheck>>>> = {
-    healthz: live,
-    livez: live,
-    readyz: ready,
-  };
+  const loop = eventLoopCheck();
+  const live = (): HealthChecks => ({ ping: () => undefined, 'event-loop': loop.check, ...options.live() });
+  const ready = (): HealthChecks => ({ ping: () => undefined, ...options.ready() });
+  const groups: Readonly<Record<string, () => HealthChecks>> = { healthz: live, livez: live, readyz: ready };
 
   // Not by an import, which would load all that `node:http` offers, a WebSocket client among it: 10 MB.
   const { createServer } = process.getBuiltinModule('node:http');
@@ -59,7 +59,7 @@ export async function serveHealth(options: HealthOptions): Promise<HealthServer>
       return;
     }
     const [group = '', name] = url.pathname.slice(1).split('/');
-    const checks = Object.hasOwn(groups, group) ? groups[group] : undefined;
+    const checks = Object.hasOwn(groups, group) ? groups[group]?.() : undefined;
     if (checks === undefined) return send(response, 404, 'not found\n');
     if (name !== undefined && name !== '') {
       const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
@@ -79,6 +79,7 @@ export async function serveHealth(options: HealthOptions): Promise<HealthServer>
       const closed = new Promise<void>((done) => server.close(() => done()));
       server.closeAllConnections();
       await closed;
+      loop[Symbol.dispose]();
     },
   };
 }
@@ -101,12 +102,7 @@ export function eventLoopCheck(limit = 10_000): { readonly check: HealthCheck } 
 
 const PLAIN = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' };
 
-function report(
-  response: ServerResponse,
-  title: string,
-  checks: Readonly<Record<string, HealthCheck>>,
-  url: URL,
-): void {
+function report(response: ServerResponse, title: string, checks: HealthChecks, url: URL): void {
   const lines: string[] = [];
   let failed = false;
   for (const [name, check] of Object.entries(checks)) {

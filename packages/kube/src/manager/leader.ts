@@ -55,7 +55,7 @@ export interface Leader {
   /**
    * Contests until the signal ends. `lead` runs while the lease is held, and its signal ends when it no longer is; its second one ends when what is begun is to be ended, and nothing new begun, see `LeaderOptions.waits`. The lease
    * is released when `lead` has returned, and kept until it expires when `lead` failed. Rejects with `RunError` LeaseLost when the lease was lost,
-   * without a release.
+   * without a release; with the StopTimeout of `lead` where what it began may go on nevertheless.
    */
   run(lead: (held: AbortSignal, waits: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>;
   /**
@@ -157,7 +157,8 @@ class Elector implements Leader {
       });
       const led = lead(held.signal, waits.signal).finally(() => stopRenewing.abort());
       const [, outcome] = await Promise.allSettled([renewing, led]);
-      // Leadership that was lost explains whatever `lead` threw.
+      if (outcome.status === 'rejected' && isStopTimeout(outcome.reason)) throw outcome.reason;
+      // Leadership that was lost explains whatever else `lead` threw.
       if (held.signal.aborted) throw held.signal.reason;
       // What failed may still be writing: then the lease expires by itself.
       if (outcome.status === 'rejected') throw outcome.reason;
@@ -176,7 +177,7 @@ class Elector implements Leader {
         if (signal.aborted) return false;
         this.#options.log.warn(
           { err: error, lease: keyText(this.#key) },
-          'the lease could not be read or written; trying again',
+          'The Lease could not be read or written; Drydock tries again. If this warning repeats, follow the error.',
         );
       }
       await this.#pause(this.#untilNextLook(), signal);
@@ -214,7 +215,10 @@ class Elector implements Leader {
         if (signal.aborted) return;
         if (error instanceof RunError) throw error;
         failed = true;
-        this.#options.log.warn({ err: error, lease: keyText(this.#key) }, 'the lease was not renewed; trying again');
+        this.#options.log.warn(
+          { err: error, lease: keyText(this.#key) },
+          'The Lease was not renewed; Drydock tries again. If this warning repeats, follow the error.',
+        );
       }
     }
   }
@@ -364,7 +368,7 @@ class Elector implements Leader {
     } catch (error) {
       this.#options.log.warn(
         { err: error, lease: keyText(this.#key) },
-        'the lease was not released; it expires by itself',
+        'The Lease was not released; it expires by itself. No action is needed.',
       );
     }
   }
@@ -384,4 +388,8 @@ class Elector implements Leader {
       if (!signal.aborted) throw error;
     }
   }
+}
+
+function isStopTimeout(error: unknown): boolean {
+  return error instanceof RunError && error.code === 'StopTimeout';
 }

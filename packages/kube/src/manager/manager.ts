@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import type { Controller } from '../controller/controller.ts';
 import { type KubeMetrics, kubeMetrics } from '../controller/metrics.ts';
 import { runningText } from '../controller/running.ts';
-import { eventLoopCheck, type HealthCheck, serveHealth } from './health.ts';
+import { type HealthCheck, type HealthChecks, serveHealth } from './health.ts';
 import type { Leader } from './leader.ts';
 import { dropListGarbage } from './list-garbage.ts';
 import { RunError } from './run-error.ts';
@@ -34,8 +34,8 @@ export interface RunOptions {
   readonly leader?: Leader;
   /** Absent: no server. */
   readonly http?: { readonly port: number; readonly host?: string };
-  readonly live?: Readonly<Record<string, HealthCheck>>;
-  readonly ready?: Readonly<Record<string, HealthCheck>>;
+  readonly live?: HealthChecks;
+  readonly ready?: HealthChecks;
   readonly metrics?: KubeMetrics;
   /** How long running reconciles may go on after the signal, in ms. Default 30,000. */
   readonly graceful?: number;
@@ -48,6 +48,9 @@ export interface RunOptions {
 export interface Operator extends AsyncDisposable {
   /** Port of the health server, if there is one. */
   readonly port: number | undefined;
+  /** What a health server asks, where one serves several of them. */
+  readonly live: HealthChecks;
+  readonly ready: HealthChecks;
   /**
    * Resolves after a clean stop, also where the leader is to wait. Rejects with `RunError`: LeaseLost, StopTimeout, or PartEnded when a controller, service or cache
    * failed.
@@ -75,19 +78,20 @@ export async function run(options: RunOptions): Promise<Operator> {
   }
   await using cleanup = new AsyncDisposableStack();
   let acting = false;
-  const lease: Record<string, HealthCheck> = {};
-  if (leader !== undefined) {
-    lease['lease'] = () =>
-      acting && !leader.leading ? 'work goes on past the renew deadline of the lease' : undefined;
-  }
+  const lease: HealthChecks =
+    leader === undefined
+      ? {}
+      : {
+          [`lease-${leader.name}`]: () =>
+            acting && !leader.leading ? 'work goes on past the renew deadline of the lease' : undefined,
+        };
+  const live = { ...lease, ...options.live };
+  const ready = { ...cacheChecks(options.caches), ...hangChecks(options.controllers), ...options.ready };
   let port: number | undefined;
   if (options.http !== undefined) {
-    const loop = cleanup.use(eventLoopCheck());
     const server = await serveHealth({
       ...options.http,
-      live: { 'event-loop': loop.check, ...lease, ...options.live },
-      ready: { ...cacheChecks(options.caches), ...hangChecks(options.controllers), ...options.ready },
-      registry: metrics.registry,
+      ...{ live: () => live, ready: () => ready, registry: metrics.registry },
     });
     cleanup.use(server);
     port = server.port;
@@ -123,8 +127,7 @@ export async function run(options: RunOptions): Promise<Operator> {
   finished.catch((error: unknown) => log.error({ err: error }, 'ended'));
 
   return {
-    port,
-    finished,
+    ...{ port, live, ready, finished },
     [Symbol.asyncDispose]: async () => {
       dispose.abort();
       await finished.catch(() => undefined);
@@ -180,11 +183,12 @@ async function work(options: RunOptions, { clock, metrics, stop, held }: Work): 
   );
   const watch = new AbortController();
   try {
-    const late = lateAfterHalt(halt.signal, abort.signal, options.graceful ?? 30_000, clock, watch.signal);
-    if ((await Promise.race([all, late])) === 'late') {
+    const overdue = lateAfterHalt(halt.signal, abort.signal, options.graceful ?? 30_000, clock, watch.signal);
+    if ((await Promise.race([all, overdue])) === 'late') {
       const names = [...running].map((name) => unfinished(name, options.controllers)).join('; ');
-      abort.abort(new RunError('StopTimeout', `${names} did not stop in time`));
-      throw held?.aborted === true ? held.reason : abort.signal.reason;
+      const late = new RunError('StopTimeout', `${names} did not stop in time`, held?.reason);
+      abort.abort(late);
+      throw late;
     }
   } finally {
     watch.abort();

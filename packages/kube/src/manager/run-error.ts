@@ -1,8 +1,10 @@
+import { oneLine } from '@drydock/api/text';
 /** Why a process must end, or could not stop cleanly. */
 export type RunErrorCode = 'LeaseLost' | 'LeaseNotHeld' | 'StopTimeout' | 'PartEnded';
 
 const NEXT: Readonly<Record<RunErrorCode, string>> = {
-  LeaseLost: 'Another replica takes over; restart this process.',
+  LeaseLost:
+    'Another process may lead now. The operator contests the Lease again by itself; run any other command again.',
   LeaseNotHeld: 'Nothing was written; the replica that holds the lease does this work.',
   StopTimeout: 'The lease was kept so that it expires by itself; look at the log for what did not end.',
   PartEnded: 'Restart this process; the cause says what went wrong.',
@@ -15,7 +17,7 @@ export class RunError extends Error {
   readonly retriable = false;
 
   constructor(code: RunErrorCode, said: string, cause?: unknown) {
-    super(`${said}. ${NEXT[code]}`, cause === undefined ? {} : { cause });
+    super(oneLine(`${said}. ${NEXT[code]}`), cause === undefined ? {} : { cause });
     this.code = code;
   }
 }

@@ -55,7 +55,7 @@ test('OWN-20 what the cluster in memory refuses over HTTP is said once, with wha
   const { message } = await failureOf(client.get(CONFIG_MAP, { namespace, name: 'nobody' }));
   assert.equal(
     message,
-    `get ConfigMap ${namespace}/nobody: configmaps "nobody" not found. Check the name and the namespace, or create it first.`,
+    `get ConfigMap ${namespace}/nobody: “configmaps "nobody" not found”. Check the name and the namespace, or create it first.`,
   );
   const { message: apis } = await failureOf(client.raw({ path: '/apis' }));
   assert.deepEqual([apis.split('GET /apis').length, apis.split('Check ').length], [2, 2], apis);

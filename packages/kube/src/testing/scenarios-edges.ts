@@ -145,4 +145,22 @@ export const EDGE_SCENARIOS: readonly ClusterScenario[] = [
       assert.equal('free' in (patched.spec ?? {}), false);
     },
   },
+  {
+    name: 'names that every JavaScript object has are names like any other',
+    run: async (cluster) => {
+      const { client } = cluster;
+      const spec = JSON.parse(
+        '{"constructor":{"a":1},"__proto__":{"a":1},"settings":{"constructor":"c","toString":"t"}}',
+      ) as NonNullable<Widget['spec']>;
+      const object = await client.create(WIDGET, widget(cluster, spec));
+      assert.deepEqual(
+        object.spec,
+        { colour: 'red', size: 1, settings: { constructor: 'c', toString: 't' } },
+        'undeclared fields are dropped',
+      );
+      const patch = client.patch(WIDGET, keyOf(object), [{ op: 'add', path: '/__proto__/polluted', value: 'yes' }]);
+      await refused(patch, 'PatchTestFailed', 422);
+      assert.equal(({} as { readonly polluted?: unknown }).polluted, undefined);
+    },
+  },
 ];

@@ -221,7 +221,7 @@ test('OWN-20 a path that every API server has, and this one has not, is that of 
   for (const path of ['/api', '/apis', '/version'])
     assert.equal(
       (await failureOf(client.raw({ path }))).message,
-      `GET ${path}: nothing is here. Check that the address is that of a Kubernetes API server, not of a proxy, a console or a login page before it.`,
+      `GET ${path}: “nothing is here”. Check that the address is that of a Kubernetes API server, not of a proxy, a console or a login page before it.`,
     );
   assert.match((await failureOf(client.raw({ path: '/apis/a/v1' }))).message, /does not serve this kind at all/);
 });

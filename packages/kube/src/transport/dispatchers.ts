@@ -1,10 +1,10 @@
+import { isProxy, proxyFromEnv } from '@drydock/http/proxy';
 import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import type { Credential } from '../access/credentials.ts';
 import { secureContextOf } from '../access/identity.ts';
 import type { ClusterConfig } from '../access/kubeconfig.ts';
 import { serverText } from '../access/server-text.ts';
 import { ApiError } from '../errors.ts';
-import { proxyFromEnv } from './proxy.ts';
 
 /** Which connections a request uses: calls, watches and urgent calls each have their own, so that no number of the others can starve them. */
 export type Lane = 'calls' | 'watches' | 'urgent';
@@ -89,21 +89,6 @@ export function createDispatchers(
       await Promise.all([...all].map((dispatcher) => dispatcher.destroy()));
     },
   };
-}
-
-/** The schemes of proxies. */
-export const PROXY_PROTOCOLS: ReadonlySet<string> = new Set(['http:', 'https:', 'socks5:']);
-
-/** Whether it can be dialled: also its user and password must be decodable, because what fails on them names them. */
-export function isProxy(address: string): boolean {
-  const url = URL.parse(address);
-  if (url === null || !PROXY_PROTOCOLS.has(url.protocol)) return false;
-  try {
-    decodeURIComponent(url.username + url.password);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** The proxy between here and the server: the kubeconfig's, else the environment's. */

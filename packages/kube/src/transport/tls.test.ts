@@ -132,8 +132,8 @@ test('a 401 says what the client itself can see: nothing given, token expired, c
       { authorization: `Bearer ${part({})}.${part({ exp: 1_600_000_000 })}.x` },
       /the token expired at 2020-09-13T12:26:40/,
     ],
-    [{ authorization: `Bearer ${part({})}.${part({ exp: 9_999_999_999 })}.x` }, /Unauthorized\. Log in again/],
-    [{ authorization: 'Bearer refused' }, /Unauthorized\. Log in again/],
+    [{ authorization: `Bearer ${part({})}.${part({ exp: 9_999_999_999 })}.x` }, /“Unauthorized”\. Log in again/],
+    [{ authorization: 'Bearer refused' }, /“Unauthorized”\. Log in again/],
     [{ cert, key }, /the client certificate expired at 20(20|21)-/],
   ] as const;
   for (const [credential, expected] of cases) {

@@ -286,7 +286,8 @@ function viaText(origin: string, proxy: string | undefined): string {
   return host === undefined ? origin : `${origin} (through proxy ${host})`;
 }
 
-function impersonationHeaders(as: Impersonation | undefined): Record<string, string | string[]> {
+/** The headers by which the API server takes the caller for another user. */
+export function impersonationHeaders(as: Impersonation | undefined): Record<string, string | string[]> {
   if (as === undefined) return {};
   const headers: Record<string, string | string[]> = { 'impersonate-user': as.user };
   if (as.uid !== undefined) headers['impersonate-uid'] = as.uid;

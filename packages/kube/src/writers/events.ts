@@ -139,7 +139,10 @@ class Recorder implements EventRecorder {
   #enqueue(write: () => Promise<void>): void {
     if (this.#waiting >= MOST_WAITING) {
       if (this.#dropped++ === 0)
-        this.#options.log.warn({ waiting: this.#waiting }, 'events are dropped: too many wait to be written');
+        this.#options.log.warn(
+          { waiting: this.#waiting },
+          'Events are dropped, because too many wait to be written. If this warning repeats, check the API server.',
+        );
       return;
     }
     this.#waiting++;
@@ -160,7 +163,10 @@ class Recorder implements EventRecorder {
         const wait = RETRY_AFTER[tries];
         const again = error instanceof ApiError && error.retriable && wait !== undefined;
         if (!again) {
-          this.#options.log.warn({ err: error }, 'an event was not written');
+          this.#options.log.warn(
+            { err: error },
+            'An Event was not written; Drydock does not try again. If this warning repeats, follow the error.',
+          );
           return;
         }
         await this.#clock

@@ -1,53 +1,121 @@
 import { type JsonObject, listOf, objectOf, shown } from './json.ts';
 import type { ServedKind } from './kinds.ts';
-import { metadataOf, seconds, withMetadata } from './metadata.ts';
-import { conflict, invalidOptions, notFound } from './refusal.ts';
+import { metadataOf, nameOf, seconds, withMetadata } from './metadata.ts';
+import type { ServerPorts } from './ports.ts';
+import { list, type ReadTarget } from './reads.ts';
+import { conflict, invalidOptions, notFound, Refusal } from './refusal.ts';
+import type { Steps } from './steps.ts';
 import { type Store, storeId } from './store.ts';
 import { served, type WriteTarget } from './writes.ts';
 
 const POLICIES = ['Foreground', 'Background', 'Orphan'];
 
 /**
- * DELETE. An object with finalizers, or one that the garbage collector has to attend to first (`Foreground`, `Orphan`), is only marked;
- * there is no garbage collector here, nor a namespace controller: their finalizers stay until the test removes them.
+ * DELETE. An object with finalizers, or one that the garbage collector has to attend to first (`Foreground`, `Orphan`), is only marked; without a garbage
+ * collector and a namespace controller their finalizers stay until somebody removes them.
  */
-export function remove(
+export function* remove(
   store: Store,
   target: WriteTarget,
   options: JsonObject,
   now: Date,
-): { code: number; body: JsonObject } {
-  const { kind, name, dryRun } = target;
+  ports: ServerPorts = {},
+): Steps<{ code: number; body: JsonObject }> {
+  const { kind, name } = target;
+  const policy = policyOf(options);
+  const id = storeId(kind.namespaced ? target.namespace : undefined, name);
+  for (;;) {
+    const found = store.get(kind, id);
+    if (found === undefined) throw notFound(kind, name);
+    guard(kind, name, found, objectOf(options['preconditions']));
+    yield* admitted(ports, target, found);
+    if (store.get(kind, id) !== found) continue;
+    const { code, object } = removed(store, target, found, policy, options['gracePeriodSeconds'], now);
+    if (object === undefined) return { code, body: gone(kind, name, metadataOf(found)['uid'], found) };
+    const converts = ports.converts?.(kind) === true ? ports.convert : undefined;
+    const [body = object] = converts === undefined ? [] : yield* converts(kind, [object], target.version);
+    return { code, body: served(body, kind, target.version) };
+  }
+}
+
+/** DELETE of a collection: each object that is selected, as far as the server's limits for lists go. */
+export function* removeAll(
+  store: Store,
+  read: ReadTarget,
+  target: WriteTarget,
+  options: JsonObject,
+  now: Date,
+  ports: ServerPorts = {},
+): Steps<{ code: number; body: JsonObject }> {
+  const { kind, version } = target;
+  policyOf(options);
+  const body = yield* list(store, read, ports);
+  for (const object of listOf(body['items']).map(objectOf)) {
+    const { namespace } = metadataOf(object);
+    const one = { ...target, name: nameOf(object), namespace: typeof namespace === 'string' ? namespace : undefined };
+    try {
+      yield* remove(store, one, options, now, ports);
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.status.code !== 404) throw error;
+    }
+  }
+  const apiVersion = kind.group === '' ? version : `${kind.group}/${version}`;
+  return { code: 200, body: { ...body, apiVersion } };
+}
+
+function policyOf(options: JsonObject): unknown {
   const policy = options['propagationPolicy'];
   if (policy !== undefined && !POLICIES.includes(shown(policy))) {
-    const list = [...POLICIES, 'nil'].map((one) => `"${one}"`).join(', ');
-    const message = `Unsupported value: "${shown(policy)}": supported values: ${list}`;
+    const listed = [...POLICIES, 'nil'].map((one) => `"${one}"`).join(', ');
+    const message = `Unsupported value: "${shown(policy)}": supported values: ${listed}`;
     throw invalidOptions('DeleteOptions', 'propagationPolicy', 'FieldValueNotSupported', message);
   }
+  if (options['orphanDependents'] === true || options['orphanDependents'] === 'true') return 'Orphan';
+  return policy;
+}
+
+function* admitted(ports: ServerPorts, target: WriteTarget, found: JsonObject): Steps<void> {
+  const { kind, version, namespace, name, dryRun, user, options = {}, warn } = target;
+  const old = served(found, kind, version);
+  const admission = { operation: 'DELETE', kind, version, namespace, name, subresource: undefined } as const;
+  const whole = { ...admission, object: undefined, old, options, dryRun, user, warn };
+  if (ports.mutate !== undefined) yield* ports.mutate(whole);
+  if (ports.validate !== undefined) yield* ports.validate(whole);
+}
+
+/** Removes or marks an object; `object` is what is left of it. */
+function removed(
+  store: Store,
+  target: WriteTarget,
+  found: JsonObject,
+  policy: unknown,
+  asked: unknown,
+  now: Date,
+): { readonly code: number; readonly object: JsonObject | undefined } {
+  const { kind, name, dryRun } = target;
   const id = storeId(kind.namespaced ? target.namespace : undefined, name);
-  const found = store.get(kind, id);
-  if (found === undefined) throw notFound(kind, name);
-  guard(kind, name, found, objectOf(options['preconditions']));
   const metadata = metadataOf(found);
   const finalizers = finalizersFor(listOf(metadata['finalizers']), policy);
-  if (finalizers.length === 0 && kind.plural !== 'namespaces') {
+  const already = metadata['deletionTimestamp'] !== undefined;
+  const own = already ? undefined : kind.rules?.deleted?.(found, seconds(now));
+  if (own !== undefined) return { code: 200, object: dryRun ? own : store.put(kind, id, own) };
+  const grace = kind.rules?.grace?.(found, typeof asked === 'number' ? asked : undefined) ?? 0;
+  const namespace = kind.kind === 'Namespace' && kind.group === '';
+  if (finalizers.length === 0 && grace === 0 && !namespace) {
     if (!dryRun) store.remove(kind, id);
-    return { code: 200, body: gone(kind, name, metadata['uid']) };
+    return { code: 200, object: undefined };
   }
-  const answer = (object: JsonObject): { code: number; body: JsonObject } => ({
-    code: 200,
-    body: served(object, kind, target.version),
-  });
-  if (metadata['deletionTimestamp'] !== undefined) return answer(found);
+  const left = metadata['deletionGracePeriodSeconds'];
+  if (already && (typeof left !== 'number' || grace >= left)) return { code: 200, object: found };
   const generation = metadata['generation'];
   const marked = withMetadata(terminating(kind, found), {
     ...metadata,
-    deletionTimestamp: seconds(now),
-    ...(kind.plural === 'namespaces' ? {} : { deletionGracePeriodSeconds: 0 }),
-    ...(typeof generation === 'number' ? { generation: generation + 1 } : {}),
+    deletionTimestamp: seconds(new Date(now.getTime() + grace * 1000)),
+    ...(namespace ? {} : { deletionGracePeriodSeconds: grace }),
+    ...(typeof generation === 'number' && !already ? { generation: generation + 1 } : {}),
     ...(finalizers.length === 0 ? {} : { finalizers }),
   });
-  return answer(dryRun ? marked : store.put(kind, id, marked));
+  return { code: 200, object: dryRun ? marked : store.put(kind, id, marked) };
 }
 
 function guard(kind: ServedKind, name: string, object: JsonObject, when: JsonObject): void {
@@ -79,11 +147,19 @@ function finalizersFor(present: readonly unknown[], policy: unknown): readonly u
 }
 
 function terminating(kind: ServedKind, object: JsonObject): JsonObject {
-  if (kind.plural !== 'namespaces') return object;
+  if (kind.kind !== 'Namespace' || kind.group !== '') return object;
   return { ...object, status: { ...objectOf(object['status']), phase: 'Terminating' } };
 }
 
-function gone({ group, plural }: ServedKind, name: string, uid: unknown): JsonObject {
+function gone(
+  { group, plural, rules, kind, versions }: ServedKind,
+  name: string,
+  uid: unknown,
+  object: JsonObject,
+): JsonObject {
+  if (rules?.returnsDeleted === true) {
+    return { kind, apiVersion: group === '' ? versions[0] : `${group}/${versions[0] ?? ''}`, ...object };
+  }
   const details = { name, ...(group === '' ? {} : { group }), kind: plural, uid };
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
 }

@@ -1,6 +1,7 @@
 import type { KubeObject, Resource } from '../../resource.ts';
 import { isObject, listOf, objectOf } from './json.ts';
-import { type Schema, UNKNOWN } from './schema.ts';
+import type { KindRules } from './rules.ts';
+import { EMBEDDED, type Schema, UNKNOWN } from './schema.ts';
 
 /** One kind that the cluster serves. */
 export interface ServedKind {
@@ -18,6 +19,14 @@ export interface ServedKind {
   readonly createOnPut?: boolean;
   /** The schema of a version, with that of metadata. */
   schema(version: string): Schema;
+  /** Of custom kinds with several: the one that objects are stored in. */
+  readonly storageVersion?: string;
+  /** The kind whose objects these are, in another form: the server's `convert` port makes one of the other, and `stored` of its own. */
+  readonly storedAs?: ServedKind;
+  /** Subresources besides `status`, which the server's `other` port answers. */
+  readonly subresources?: readonly string[];
+  /** The kind's own code. */
+  readonly rules?: KindRules;
 }
 
 const text: Schema = { type: 'string' };
@@ -30,7 +39,7 @@ const mapList = (key: string, items: Schema = UNKNOWN): Schema => ({
   'x-kubernetes-list-map-keys': [key],
 });
 
-const METADATA: Schema = {
+export const METADATA: Schema = {
   type: 'object',
   properties: {
     ...Object.fromEntries(
@@ -55,7 +64,9 @@ const METADATA: Schema = {
   },
 };
 
-function whole(schema: Schema): Schema {
+EMBEDDED.set('apiVersion', text).set('kind', text).set('metadata', METADATA);
+
+export function whole(schema: Schema): Schema {
   return {
     ...schema,
     properties: { ...schema.properties, apiVersion: text, kind: text, metadata: METADATA },
@@ -173,9 +184,13 @@ export function kindOfCrd(crd: unknown): ServedKind {
       return [String(version['name']), isObject(schema) ? whole(schema as Schema) : OPEN] as const;
     }),
   );
+  const stored = listOf(spec['versions'])
+    .map(objectOf)
+    .find(({ storage }) => storage === true)?.['name'];
   return {
     group,
     versions: [...schemas.keys()],
+    ...(typeof stored === 'string' ? { storageVersion: stored } : {}),
     kind,
     plural,
     namespaced: scope === 'Namespaced',

@@ -20,7 +20,7 @@ export interface Manager {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
   readonly apiVersion: string;
-  readonly subresource?: 'status' | undefined;
+  readonly subresource?: string | undefined;
 }
 
 interface Entry extends Manager {
@@ -57,7 +57,11 @@ function compared(object: JsonObject): JsonObject {
 function entriesOf(object: JsonObject): Entry[] {
   return listOf(objectOf(object['metadata'])['managedFields']).map((raw) => {
     const entry = objectOf(raw);
-    return { ...(entry as unknown as Entry), fields: decode(entry['fieldsV1']) };
+    return {
+      ...(entry as unknown as Entry),
+      time: (entry['time'] as string | undefined) ?? '',
+      fields: decode(entry['fieldsV1']),
+    };
   });
 }
 
@@ -69,7 +73,8 @@ function withEntries(object: JsonObject, entries: readonly Entry[]): JsonObject 
       manager,
       operation,
       apiVersion,
-      time,
+      // The server keeps no time for what is scaled.
+      ...(time === '' ? {} : { time }),
       fieldsType: 'FieldsV1',
       fieldsV1: encode(fields),
       ...(subresource === undefined ? {} : { subresource }),
@@ -92,7 +97,8 @@ function isSame(a: Manager, b: Manager): boolean {
 /** Keeps the time of an entry whose fields did not change, so that a write that changes nothing stays one. */
 function entry(as: Manager, fields: FieldSet, old: Entry | undefined, now: string): Entry {
   const unchanged = old !== undefined && jsonEqual(encode(old.fields), encode(fields));
-  return { ...as, fields, time: unchanged ? old.time : now };
+  const time = as.subresource === 'scale' ? '' : now;
+  return { ...as, fields, time: unchanged ? old.time : time };
 }
 
 /** Records what an ordinary write changed: the writer owns it now, and nobody else does. */

@@ -3,7 +3,8 @@ import { jsonEqual } from '../../json/json-equal.ts';
 import type { StatusCause } from '../../status-object.ts';
 import { isObject, type JsonObject, listOf, objectOf, without } from './json.ts';
 import type { ServedKind } from './kinds.ts';
-import { badRequest, invalid } from './refusal.ts';
+import { invalid } from './refusal.ts';
+import type { KindRules } from './rules.ts';
 
 /** The object's metadata. */
 export function metadataOf(object: JsonObject): JsonObject {
@@ -28,30 +29,85 @@ export function seconds(date: Date): string {
 }
 
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-const LABEL_KEY = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const LABEL_1035 = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
+const KEY_NAME = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
+const LABEL_VALUE = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
 
-/** What is wrong with names and labels. */
-export function metadataViolations(object: JsonObject): StatusCause[] {
+const SAID = {
+  subdomain:
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+  label:
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
+  dns1035:
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
+  key: "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
+  value:
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+} as const;
+
+/** Why a name will not do; undefined: it will. */
+function nameProblem(name: string, rule: KindRules['names']): string | undefined {
+  switch (rule) {
+    case 'path':
+      if (name === '.' || name === '..') return `may not be '${name}'`;
+      return ['/', '%'].map((one) => (name.includes(one) ? `may not contain '${one}'` : '')).find((one) => one !== '');
+    case 'label':
+    case 'dns1035':
+      if (name.length > 63) return 'must be no more than 63 characters';
+      return (rule === 'label' ? LABEL : LABEL_1035).test(name) ? undefined : SAID[rule];
+    default:
+      if (name.length > 253) return 'must be no more than 253 characters';
+      return SUBDOMAIN.test(name) ? undefined : SAID.subdomain;
+  }
+}
+
+/** Why a label key, an annotation key or a finalizer is no qualified name; undefined: it is one. */
+function qualifiedProblem(key: string): string | undefined {
+  const [name = '', prefix, more] = key.split('/').toReversed();
+  if (more !== undefined)
+    return "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+  if (prefix === '') return 'prefix part must be non-empty';
+  if (prefix !== undefined && !SUBDOMAIN.test(prefix)) return `prefix part ${SAID.subdomain}`;
+  if (name === '') return 'name part must be non-empty';
+  if (name.length > 63) return 'name part must be no more than 63 characters';
+  return KEY_NAME.test(name) ? undefined : SAID.key;
+}
+
+const ANNOTATION_BYTES = 256 * 1024;
+
+/** What is wrong with names, labels, annotations and finalizers. */
+export function metadataViolations(object: JsonObject, kind: ServedKind): StatusCause[] {
   const metadata = metadataOf(object);
   const causes: StatusCause[] = [];
   const name = nameOf(object);
   if (name === '') {
     const message = 'Required value: name or generateName is required';
     causes.push({ reason: 'FieldValueRequired', message, field: 'metadata.name' });
-  } else if (!SUBDOMAIN.test(name) || name.length > 253) {
-    causes.push(
-      wrong('metadata.name', name, 'a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters'),
-    );
+  } else {
+    const problem = nameProblem(name, kind.rules?.names);
+    if (problem !== undefined) causes.push(wrong('metadata.name', name, problem));
   }
   for (const [key, value] of Object.entries(objectOf(metadata['labels']))) {
-    if (!LABEL_KEY.test(key))
-      causes.push(wrong('metadata.labels', key, 'name part must consist of alphanumeric characters'));
-    if (!LABEL_VALUE.test(String(value))) {
-      causes.push(
-        wrong('metadata.labels', value, 'a valid label must be an empty string or consist of alphanumeric characters'),
-      );
-    }
+    const problem = qualifiedProblem(key);
+    if (problem !== undefined) causes.push(wrong('metadata.labels', key, problem));
+    const text = String(value);
+    if (text.length > 63) causes.push(wrong('metadata.labels', value, 'must be no more than 63 characters'));
+    else if (!LABEL_VALUE.test(text)) causes.push(wrong('metadata.labels', value, SAID.value));
+  }
+  let size = 0;
+  for (const [key, value] of Object.entries(objectOf(metadata['annotations']))) {
+    const problem = qualifiedProblem(key.toLowerCase());
+    if (problem !== undefined) causes.push(wrong('metadata.annotations', key, problem));
+    size += key.length + String(value).length;
+  }
+  if (size > ANNOTATION_BYTES) {
+    const message = `Too long: may not be more than ${ANNOTATION_BYTES} bytes`;
+    causes.push({ reason: 'FieldValueTooLong', message, field: 'metadata.annotations' });
+  }
+  for (const finalizer of listOf(metadata['finalizers'])) {
+    const problem = qualifiedProblem(String(finalizer));
+    if (problem !== undefined) causes.push(wrong('metadata.finalizers', finalizer, problem));
   }
   return causes;
 }
@@ -70,6 +126,11 @@ const SERVERS = [
   'selfLink',
 ];
 
+/** A new object without what only the server writes. */
+export function bareBirth(object: JsonObject): JsonObject {
+  return withMetadata(object, tidy(without(metadataOf(object), ...SERVERS, 'resourceVersion')));
+}
+
 /** Gives a new object what the server gives it. */
 export function born(
   object: JsonObject,
@@ -79,20 +140,27 @@ export function born(
   now: string,
 ): JsonObject {
   const given = without(metadataOf(object), ...SERVERS, 'resourceVersion');
-  if (namespace !== undefined && given['namespace'] !== undefined && given['namespace'] !== namespace) {
-    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
-  }
-  const { generateName } = given;
-  const generated =
-    typeof generateName === 'string' ? generateName + randomBytes(3).toString('hex').slice(0, 5) : undefined;
+  const { generateName, name } = given;
+  const wanted = (name === undefined || name === '') && typeof generateName === 'string' && generateName !== '';
   return withMetadata(object, {
     ...tidy(given),
-    name: given['name'] ?? generated,
+    name: wanted ? generateName.slice(0, 58) + suffix() : name,
     namespace: kind.namespaced ? namespace : undefined,
     uid,
     creationTimestamp: now,
-    generation: kind.builtIn ? undefined : 1,
+    generation: counts(kind) ? 1 : undefined,
   });
+}
+
+/** Five characters that spell no word, as the server draws them. */
+function suffix(): string {
+  const letters = 'bcdfghjklmnpqrstvwxz2456789';
+  return [...randomBytes(5)].map((byte) => letters[byte % letters.length]).join('');
+}
+
+/** Whether a kind has a generation. */
+function counts({ builtIn, rules }: ServedKind): boolean {
+  return !builtIn || rules?.generation === true;
 }
 
 /** Keeps what a write may not change, and refuses what it must not ask for. */
@@ -130,7 +198,7 @@ const LISTS = ['finalizers', 'ownerReferences', 'managedFields'];
 
 /** A new generation if anything changed but metadata and, where it is written apart, status. Kinds of Kubernetes itself have none here. */
 export function generated(current: JsonObject, next: JsonObject, kind: ServedKind): JsonObject {
-  if (kind.builtIn) return next;
+  if (!counts(kind)) return next;
   const wanted = (object: JsonObject): JsonObject => without(object, 'metadata', ...(kind.status ? ['status'] : []));
   if (jsonEqual(wanted(current), wanted(next))) return next;
   return withMetadata(next, { ...metadataOf(next), generation: Number(metadataOf(current)['generation'] ?? 0) + 1 });

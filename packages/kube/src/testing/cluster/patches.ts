@@ -1,5 +1,5 @@
 import { jsonEqual } from '../../json/json-equal.ts';
-import { isObject, type JsonObject } from './json.ts';
+import { isObject, type JsonObject, own, put } from './json.ts';
 import { badRequest, patchFailed } from './refusal.ts';
 
 interface Operation {
@@ -75,7 +75,7 @@ function find(root: unknown, tokens: readonly string[]): Container {
 
 function child(parent: unknown, token: string): unknown {
   if (Array.isArray(parent)) return (parent as unknown[])[index(token, parent.length - 1)];
-  return isObject(parent) ? parent[token] : undefined;
+  return isObject(parent) ? own(parent, token) : undefined;
 }
 
 function existing(root: unknown, path: unknown): unknown {
@@ -92,19 +92,19 @@ function index(token: string, largest: number): number {
 }
 
 function insert(parent: Container, token: string, value: unknown): void {
-  if (!Array.isArray(parent)) parent[token] = value;
+  if (!Array.isArray(parent)) put(parent, token, value);
   else if (token === '-') parent.push(value);
   else parent.splice(index(token, parent.length), 0, value);
 }
 
 function replace(parent: Container, token: string, value: unknown): void {
   if (Array.isArray(parent)) parent[index(token, parent.length - 1)] = value;
-  else parent[token] = value;
+  else put(parent, token, value);
 }
 
 function remove(parent: Container, token: string): void {
   if (Array.isArray(parent)) parent.splice(index(token, parent.length - 1), 1);
-  else if (token in parent) delete parent[token];
+  else if (Object.hasOwn(parent, token)) delete parent[token];
   else throw patchFailed();
 }
 
@@ -114,7 +114,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   const out: Record<string, unknown> = { ...(isObject(target) ? target : {}) };
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete out[key];
-    else out[key] = mergePatch(out[key], value);
+    else put(out, key, mergePatch(own(out, key), value));
   }
   return out;
 }

@@ -1,8 +1,10 @@
 import type { JsonObject } from './json.ts';
 import type { ServedKind } from './kinds.ts';
 import { metadataOf } from './metadata.ts';
+import type { ServerPorts } from './ports.ts';
 import { badRequest, expired, invalidOptions, Refusal } from './refusal.ts';
 import { fieldMatcher, labelMatcher, type Matcher } from './selectors.ts';
+import type { Steps } from './steps.ts';
 import type { Store } from './store.ts';
 import { served } from './writes.ts';
 
@@ -17,7 +19,7 @@ export interface ReadTarget {
 /** Whether an object is in the namespace and selected. 400 for a selector that does not parse. */
 export function matcherOf({ kind, namespace, query }: ReadTarget): Matcher {
   const labels = labelMatcher(query.get('labelSelector') ?? '');
-  const fields = fieldMatcher(query.get('fieldSelector') ?? '', kind.group);
+  const fields = fieldMatcher(query.get('fieldSelector') ?? '', kind);
   const anywhere = !kind.namespaced || namespace === undefined;
   return (object) => (anywhere || metadataOf(object)['namespace'] === namespace) && labels(object) && fields(object);
 }
@@ -40,7 +42,7 @@ const EXPIRED =
   'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.';
 
 /** LIST: pages of `limit` in key order, all of the version of the first one. */
-export function list(store: Store, target: ReadTarget): JsonObject {
+export function* list(store: Store, target: ReadTarget, ports: ServerPorts = {}): Steps<JsonObject> {
   const { kind, version, query } = target;
   const matches = matcherOf(target);
   const limit = Number(query.get('limit') ?? '0');
@@ -56,17 +58,23 @@ export function list(store: Store, target: ReadTarget): JsonObject {
   const page = limit > 0 ? rest.slice(0, limit) : rest;
   const last = page.at(-1);
   const more = last !== undefined && page.length < rest.length;
+  const inVersion = ports.converts?.(kind) === true ? ports.convert : undefined;
+  const raw = page.map(([, object]) => object);
+  const items = inVersion === undefined || raw.length === 0 ? raw : yield* inVersion(kind, raw, version);
   const selected = (query.get('labelSelector') ?? '') !== '' || (query.get('fieldSelector') ?? '') !== '';
   return {
     apiVersion: kind.group === '' ? version : `${kind.group}/${version}`,
     kind: `${kind.kind}List`,
     metadata: {
+      // Lists of custom kinds always have the field.
+      ...(kind.builtIn ? {} : { continue: '' }),
       resourceVersion: String(at),
       ...(more ? { continue: Buffer.from(JSON.stringify({ rv: at, start: last[0] })).toString('base64url') } : {}),
       // The server does not count what a selector would leave out.
       ...(more && !selected ? { remainingItemCount: rest.length - page.length } : {}),
     },
-    items: page.map(([, object]) => served(object, kind, version)),
+    // Lists of Kubernetes' own kinds say once what they are lists of.
+    items: kind.rules?.read === undefined ? items.map((object) => served(object, kind, version)) : items,
   };
 }
 

@@ -19,7 +19,11 @@ const qualified = (name: string, group: string): string => (group === '' ? name 
 const plural = (kind: Named): string => qualified(kind.plural, kind.group);
 
 function details(kind: Named, name: string, as: string = kind.plural): Status['details'] & object {
-  return { ...(name === '' ? {} : { name }), ...(kind.group === '' ? {} : { group: kind.group }), kind: as };
+  return {
+    ...(name === '' ? {} : { name }),
+    ...(kind.group === '' ? {} : { group: kind.group }),
+    ...(as === '' ? {} : { kind: as }),
+  };
 }
 
 /** 404: the object does not exist. */

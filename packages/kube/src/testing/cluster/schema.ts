@@ -1,7 +1,7 @@
 import { withDigitsOf } from '../../json/exact-integers.ts';
-import { isObject, type JsonObject } from './json.ts';
+import { isObject, type JsonObject, put } from './json.ts';
 
-/** The part of a structural schema (`openAPIV3Schema`) that the cluster obeys; CEL rules and formats are ignored. */
+/** A structural schema (`openAPIV3Schema`). CEL rules are the business of whoever plugs in a kind's rules. */
 export interface Schema {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -16,6 +16,16 @@ export interface Schema {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly pattern?: string;
+  readonly format?: string;
+  readonly multipleOf?: number;
+  readonly exclusiveMinimum?: boolean;
+  readonly exclusiveMaximum?: boolean;
+  readonly minProperties?: number;
+  readonly maxProperties?: number;
+  readonly allOf?: readonly Schema[];
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly not?: Schema;
   readonly minItems?: number;
   readonly maxItems?: number;
   readonly 'x-kubernetes-preserve-unknown-fields'?: boolean;
@@ -29,9 +39,14 @@ export interface Schema {
 /** A place whose structure is only that of its JSON. */
 export const UNKNOWN: Schema = { 'x-kubernetes-preserve-unknown-fields': true };
 
+/** The schema of a field that is declared by name. */
+export function declaredField({ properties }: Schema, key: string): Schema | undefined {
+  return properties !== undefined && Object.hasOwn(properties, key) ? properties[key] : undefined;
+}
+
 /** The schema of a key of an object: undefined when it is not declared. */
 export function keySchema(schema: Schema, key: string): Schema | undefined {
-  const declared = schema.properties?.[key];
+  const declared = declaredField(schema, key);
   if (declared !== undefined) return declared;
   if (isObject(schema.additionalProperties)) return schema.additionalProperties as Schema;
   if (schema['x-kubernetes-preserve-unknown-fields'] === true || schema.additionalProperties === true) return UNKNOWN;
@@ -47,6 +62,9 @@ export function itemSchema(schema: Schema): Schema {
 export function mapKeys(schema: Schema): readonly string[] | undefined {
   return schema['x-kubernetes-list-type'] === 'map' ? (schema['x-kubernetes-list-map-keys'] ?? []) : undefined;
 }
+
+/** What every object says of itself, also inside of another one; set by `kinds.ts`, which knows the schema of metadata. */
+export const EMBEDDED: Map<string, Schema> = new Map();
 
 /** What `settle` made of a value. */
 export interface Settled {
@@ -67,6 +85,18 @@ export function settle(object: JsonObject, schema: Schema, nulls: Nulls): Settle
   return { value: settled(object, schema, '', unknown, nulls) as JsonObject, unknown };
 }
 
+const defaulted = new WeakMap<Schema, readonly (readonly [string, Schema])[]>();
+
+/** The fields of a schema that have defaults: few, where a schema has thousands. */
+function defaultedFields(schema: Schema): readonly (readonly [string, Schema])[] {
+  if (schema.properties === undefined) return [];
+  const known = defaulted.get(schema);
+  if (known !== undefined) return known;
+  const fields = Object.entries(schema.properties).filter(([, of]) => of.default !== undefined);
+  defaulted.set(schema, fields);
+  return fields;
+}
+
 function settled(value: unknown, schema: Schema, path: string, unknown: string[], nulls: Nulls): unknown {
   if (Array.isArray(value)) {
     const items = itemSchema(schema);
@@ -76,27 +106,25 @@ function settled(value: unknown, schema: Schema, path: string, unknown: string[]
   // What should be something else is left for the validation to find.
   if (!isObject(value) || (schema.type !== undefined && schema.type !== 'object')) return value;
   const out: Record<string, unknown> = {};
+  const embedded = schema['x-kubernetes-embedded-resource'] === true;
   for (const [key, inner] of Object.entries(value)) {
     const at = path === '' ? key : `${path}.${key}`;
-    const of = keySchema(schema, key);
+    const of = (embedded ? EMBEDDED.get(key) : undefined) ?? keySchema(schema, key);
     if (of === undefined) unknown.push(at);
     else if (
       inner !== null ||
       of.nullable === true ||
-      (of.type === undefined && of['x-kubernetes-preserve-unknown-fields'] === true)
+      (declaredField(schema, key) === undefined &&
+        of.type === undefined &&
+        of['x-kubernetes-preserve-unknown-fields'] === true)
     ) {
-      out[key] = settled(
-        inner,
-        of,
-        at,
-        unknown,
-        nulls === 'keep' && path === '' && key === 'metadata' ? 'drop' : nulls,
-      );
-    } else if (of.default === undefined && nulls === 'keep') out[key] = null;
-    else if (of.type === 'string' && isObject(schema.additionalProperties) && nulls === 'empty') out[key] = '';
+      const kept = nulls === 'keep' && path === '' && key === 'metadata' ? 'drop' : nulls;
+      put(out, key, settled(inner, of, at, unknown, kept));
+    } else if (of.default === undefined && nulls === 'keep') put(out, key, null);
+    else if (of.type === 'string' && isObject(schema.additionalProperties) && nulls === 'empty') put(out, key, '');
   }
-  for (const [key, of] of Object.entries(schema.properties ?? {})) {
-    if (of.default !== undefined && !(key in out)) out[key] = settled(of.default, of, key, unknown, nulls);
+  for (const [key, of] of defaultedFields(schema)) {
+    if (!Object.hasOwn(out, key)) put(out, key, settled(of.default, of, key, unknown, nulls));
   }
   return withDigitsOf(out, value);
 }

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, objectOf } from './json.ts';
+import { type JsonObject, objectOf } from './json.ts';
+import type { ServedKind } from './kinds.ts';
 import { badRequest } from './refusal.ts';
 
 /** Whether an object is selected. */
@@ -47,21 +48,30 @@ function requirement(groups: Readonly<Record<string, string | undefined>>): (lab
   }
 }
 
-/** Parses a field selector on `metadata.name` and `metadata.namespace`, and of Events on who reports them; 400 for other fields, as for a kind without selectable fields. */
-export function fieldMatcher(selector: string, group: string): Matcher {
+/** Parses a field selector on `metadata.name`, `metadata.namespace` and what the kind lets be selected; 400 for other fields. */
+export function fieldMatcher(selector: string, kind: ServedKind): Matcher {
   const matchers = selector
     .split(',')
     .filter((one) => one !== '')
     .map((one): Matcher => {
-      const match = /^(metadata\.name|metadata\.namespace|reportingController)(==|=|!=)(.*)$/.exec(one.trim());
-      if (match === null || (match[1] === 'reportingController' && group !== 'events.k8s.io'))
-        throw badRequest(`field label not supported: ${one.split(/[=!]/)[0]}`);
-      const [, path = '', op, value] = match;
-      const [last = '', inside] = path.split('.').toReversed();
-      return (object) => {
-        const holder = inside === undefined ? object : object[inside];
-        return ((isObject(holder) ? holder[last] : undefined) === value) === (op !== '!=');
-      };
+      const [, field = '', op, value = ''] = /^([^=!]+)(==|=|!=)(.*)$/.exec(one.trim()) ?? [];
+      if (op === undefined) {
+        throw badRequest(`invalid selector: '${selector}'; can't understand '${one}'`);
+      }
+      const read = fieldReader(field, kind);
+      return (object) => (read(object) === value) === (op !== '!=');
     });
   return (object) => matchers.every((one) => one(object));
+}
+
+function fieldReader(field: string, { group, rules }: ServedKind): (object: JsonObject) => string {
+  const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+  if (field === 'metadata.name') return (object) => text(objectOf(object['metadata'])['name']);
+  if (field === 'metadata.namespace') return (object) => text(objectOf(object['metadata'])['namespace']);
+  const known = rules?.fields?.({}) ?? {};
+  if (field in known) return (object) => rules?.fields?.(object)[field] ?? '';
+  if (field === 'reportingController' && group === 'events.k8s.io')
+    return (object) => text(object['reportingController']);
+  if (group === '' || rules?.read === undefined) throw badRequest(`field label not supported: ${field}`);
+  throw badRequest(`"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`);
 }

@@ -11,12 +11,15 @@ export interface StoredEvent {
   readonly now?: JsonObject;
 }
 
+/** An object with its place. */
+export type StoredEntry = readonly [id: string, object: JsonObject];
+
 /** All objects with their history, as etcd keeps it: one counter of versions over all kinds. */
 export interface Store {
   readonly version: number;
   get(kind: ServedKind, id: string): JsonObject | undefined;
   /** In key order, as of a version (default: now). 410 if that is before the last compaction. */
-  list(kind: ServedKind, version?: number): readonly (readonly [id: string, object: JsonObject])[];
+  list(kind: ServedKind, version?: number): readonly StoredEntry[];
   /** Stores a new state and gives it the next version. */
   put(kind: ServedKind, id: string, object: JsonObject): JsonObject;
   remove(kind: ServedKind, id: string): void;
@@ -26,6 +29,10 @@ export interface Store {
   compact(): void;
   subscribe(on: (event: StoredEvent) => void): Disposable;
   all(): Iterable<readonly [kind: ServedKind, id: string, object: JsonObject]>;
+  /** Puts a stored object back with the version it has, and no history; the counter stands at `version` or above. */
+  restore(kind: ServedKind, id: string, object: JsonObject, version: number): void;
+  /** Forgets a kind and its objects, without events. */
+  drop(kind: ServedKind): void;
 }
 
 /** `namespace/name`, which sorts as etcd's keys do; `/name` for cluster-scoped objects. */
@@ -38,22 +45,36 @@ export function atVersion(object: JsonObject, version: number): JsonObject {
   return { ...object, metadata: { ...objectOf(object['metadata']), resourceVersion: String(version) } };
 }
 
-/** An empty store. */
-export function createStore(): Store {
-  const kinds = new Map<ServedKind, Map<string, JsonObject>>();
+/** Objects of one kind, and their order as long as it holds. */
+interface Shelf {
+  readonly objects: Map<string, JsonObject>;
+  sorted: readonly string[] | undefined;
+}
+
+/** An empty store that remembers so many changes (all by default). */
+export function createStore(remembers: number = Number.POSITIVE_INFINITY): Store {
+  const shelves = new Map<ServedKind, Shelf>();
   const subscribers = new Set<(event: StoredEvent) => void>();
   let history: StoredEvent[] = [];
   let version = 1;
   let compacted = 0;
 
-  const objects = (kind: ServedKind): Map<string, JsonObject> => {
-    const found = kinds.get(kind) ?? new Map<string, JsonObject>();
-    kinds.set(kind, found);
-    return found;
+  const base = (kind: ServedKind): ServedKind => kind.storedAs ?? kind;
+  const shelf = (of: ServedKind): Shelf => {
+    const kind = base(of);
+    const found = shelves.get(kind);
+    if (found !== undefined) return found;
+    const made: Shelf = { objects: new Map(), sorted: undefined };
+    shelves.set(kind, made);
+    return made;
   };
 
   const record = (event: StoredEvent): void => {
     history.push(event);
+    if (history.length > 2 * remembers) {
+      compacted = history[history.length - remembers - 1]?.version ?? compacted;
+      history = history.slice(-remembers);
+    }
     for (const on of [...subscribers]) on(event);
   };
 
@@ -61,41 +82,66 @@ export function createStore(): Store {
     if (at < compacted) throw expired(`too old resource version: ${at} (${compacted})`);
   };
 
+  /** Where the changes after a version begin. */
+  const after = (at: number): number => {
+    let low = 0;
+    let high = history.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((history[middle]?.version ?? 0) > at) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  };
+
   return {
     get version() {
       return version;
     },
-    get: (kind, id) => objects(kind).get(id),
+    get: (kind, id) => shelves.get(base(kind))?.objects.get(id),
     list: (kind, at = version) => {
       known(at);
-      const state = new Map(objects(kind));
+      const { objects, sorted } = shelf(kind);
+      const past = new Map<string, JsonObject | undefined>();
       for (let last = history.length - 1; last >= 0; last -= 1) {
         const event = history[last];
         if (event === undefined || event.version <= at) break;
-        if (event.kind !== kind) continue;
-        if (event.old === undefined) state.delete(event.id);
-        else state.set(event.id, event.old);
+        if (event.kind === base(kind)) past.set(event.id, event.old);
       }
-      return [...state].toSorted(([a], [b]) => (a < b ? -1 : 1));
+      if (past.size > 0) {
+        const state = new Map(objects);
+        for (const [id, old] of past) {
+          if (old === undefined) state.delete(id);
+          else state.set(id, old);
+        }
+        return [...state].toSorted(([a], [b]) => (a < b ? -1 : 1));
+      }
+      const ids = sorted ?? [...objects.keys()].sort();
+      shelf(kind).sorted = ids;
+      return ids.map((id) => [id, objects.get(id) ?? {}] as const);
     },
     put: (kind, id, object) => {
-      const old = objects(kind).get(id);
+      const own = shelf(kind);
+      const old = own.objects.get(id);
       version += 1;
       const now = atVersion(object, version);
-      objects(kind).set(id, now);
-      record({ version, kind, id, ...(old === undefined ? {} : { old }), now });
+      if (old === undefined) own.sorted = undefined;
+      own.objects.set(id, now);
+      record({ version, kind: base(kind), id, ...(old === undefined ? {} : { old }), now });
       return now;
     },
     remove: (kind, id) => {
-      const old = objects(kind).get(id);
+      const own = shelf(kind);
+      const old = own.objects.get(id);
       if (old === undefined) return;
       version += 1;
-      objects(kind).delete(id);
-      record({ version, kind, id, old });
+      own.objects.delete(id);
+      own.sorted = undefined;
+      record({ version, kind: base(kind), id, old });
     },
     since: (kind, at) => {
       known(at);
-      return history.filter((event) => event.kind === kind && event.version > at);
+      return history.slice(after(at)).filter((event) => event.kind === base(kind));
     },
     compact: () => {
       history = [];
@@ -106,7 +152,15 @@ export function createStore(): Store {
       return { [Symbol.dispose]: () => void subscribers.delete(on) };
     },
     *all() {
-      for (const [kind, of] of kinds) for (const [id, object] of of) yield [kind, id, object];
+      for (const [kind, { objects }] of shelves) for (const [id, object] of objects) yield [kind, id, object];
     },
+    restore: (kind, id, object, at) => {
+      const own = shelf(kind);
+      own.objects.set(id, object);
+      own.sorted = undefined;
+      version = Math.max(version, at);
+      compacted = version;
+    },
+    drop: (kind) => void shelves.delete(kind),
   };
 }

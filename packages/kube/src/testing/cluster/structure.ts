@@ -1,6 +1,6 @@
 import { type FieldSet, keyElement, type Path, pathText, valueElement } from './field-set.ts';
-import { isObject, type JsonObject, objectOf } from './json.ts';
-import { itemSchema, keySchema, mapKeys, type Schema, UNKNOWN } from './schema.ts';
+import { isObject, type JsonObject, objectOf, own, put } from './json.ts';
+import { declaredField, itemSchema, keySchema, mapKeys, type Schema, UNKNOWN } from './schema.ts';
 
 /** One part of a value with the path element that leads to it. */
 export interface Part {
@@ -30,7 +30,7 @@ export function partsOf(value: unknown, schema: Schema): readonly Part[] | undef
     element: `f:${key}`,
     value: inner,
     schema: keySchema(schema, key) ?? UNKNOWN,
-    named: schema.properties?.[key] !== undefined,
+    named: declaredField(schema, key) !== undefined,
   }));
 }
 
@@ -116,7 +116,7 @@ export function overlay(live: unknown, applied: unknown, schema: Schema): unknow
   if (isObject(applied)) {
     const out: Record<string, unknown> = { ...objectOf(live) };
     for (const [key, value] of Object.entries(applied)) {
-      out[key] = key in out ? overlay(out[key], value, keySchema(schema, key) ?? UNKNOWN) : value;
+      put(out, key, Object.hasOwn(out, key) ? overlay(own(out, key), value, keySchema(schema, key) ?? UNKNOWN) : value);
     }
     return out;
   }
@@ -151,9 +151,9 @@ export function cut(value: unknown, schema: Schema, paths: FieldSet, at: Path = 
   const parts = partsOf(value, schema);
   if (parts === undefined || paths.size === 0) return value;
   // What identifies an item stays as long as the item does.
-  const own = at.at(-1)?.startsWith('k:') === true ? objectOf(JSON.parse(at.at(-1)?.slice(2) ?? '')) : {};
+  const keys = at.at(-1)?.startsWith('k:') === true ? objectOf(JSON.parse(at.at(-1)?.slice(2) ?? '')) : {};
   const kept = parts.filter(
-    (part) => !paths.has(pathText([...at, part.element])) || Object.hasOwn(own, part.element.slice(2)),
+    (part) => !paths.has(pathText([...at, part.element])) || Object.hasOwn(keys, part.element.slice(2)),
   );
   // Neither {} nor []: the server leaves a null behind, and refuses it where the schema does.
   if (parts.length > 0 && kept.length === 0) return null;

@@ -1,7 +1,9 @@
 import type { Clock } from '../../clock.ts';
 import type { JsonObject } from './json.ts';
+import type { ServerPorts } from './ports.ts';
 import { matcherOf, type ReadTarget, versionOf } from './reads.ts';
 import { invalidOptions, Refusal, serverError } from './refusal.ts';
+import { inTime } from './steps.ts';
 import { atVersion, type Store, type StoredEvent } from './store.ts';
 import { served } from './writes.ts';
 
@@ -22,7 +24,13 @@ const DEFAULT_TIMEOUT_SECONDS = 1800;
  * WATCH. Events of one kind come in the order of their versions; nothing orders the streams of two kinds. A version before the
  * last compaction is an ERROR event of code 410; one from the future waits in silence.
  */
-export function watch(store: Store, target: ReadTarget, clock: Clock, listener: Listener): Disposable {
+export function watch(
+  store: Store,
+  target: ReadTarget,
+  clock: Clock,
+  listener: Listener,
+  ports: ServerPorts = {},
+): Disposable {
   const { kind, version, query } = target;
   const matches = matcherOf(target);
   const from = versionOf(query, serverError);
@@ -39,7 +47,33 @@ export function watch(store: Store, target: ReadTarget, clock: Clock, listener: 
     stop.abort();
     subscriptions.dispose();
   };
-  const send = (type: string, object: JsonObject): void => listener.event({ type, object });
+  /** Events whose objects must be converted first keep their order by waiting for each other. */
+  let turn: Promise<void> | undefined;
+  const convert = ports.converts?.(kind) === true ? ports.convert : undefined;
+  const say = (type: string, object: JsonObject): void => {
+    if (!stop.signal.aborted || type === 'ERROR') listener.event({ type, object });
+  };
+  const send = (type: string, object: JsonObject): void => {
+    if (turn === undefined && (convert === undefined || type === 'ERROR' || type === 'BOOKMARK')) {
+      say(type, object);
+      return;
+    }
+    const converted = async (): Promise<JsonObject> => {
+      if (convert === undefined || type === 'ERROR' || type === 'BOOKMARK') return object;
+      const [one = object] = await inTime(convert(kind, [object], version));
+      return served(one, kind, version);
+    };
+    turn = (turn ?? Promise.resolve()).then(converted).then(
+      (one) => say(type, one),
+      (error: unknown) => {
+        if (stop.signal.aborted) return;
+        const status = error instanceof Refusal ? error.status : { code: 500, message: String(error) };
+        say('ERROR', { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', ...status });
+        end();
+        listener.end();
+      },
+    );
+  };
   const bookmark = (annotations?: JsonObject): void => {
     if (!bookmarks || stop.signal.aborted) return;
     const metadata = { resourceVersion: String(reached), ...(annotations === undefined ? {} : { annotations }) };
@@ -47,7 +81,7 @@ export function watch(store: Store, target: ReadTarget, clock: Clock, listener: 
   };
 
   function tell(event: StoredEvent): void {
-    if (event.kind !== kind || event.version <= (from ?? 0) || stop.signal.aborted) return;
+    if (event.kind !== (kind.storedAs ?? kind) || event.version <= (from ?? 0) || stop.signal.aborted) return;
     reached = Math.max(reached, event.version);
     const before = event.old !== undefined && matches(event.old);
     const after = event.now !== undefined && matches(event.now);
@@ -73,6 +107,7 @@ export function watch(store: Store, target: ReadTarget, clock: Clock, listener: 
       left -= step;
       if (left > 0 && reached > begun) bookmark();
     }
+    await turn;
     if (stop.signal.aborted) return;
     end();
     listener.end();

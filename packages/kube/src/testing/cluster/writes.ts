@@ -1,10 +1,24 @@
+import { exactText } from '../../json/exact-integers.ts';
 import type { StatusCause } from '../../status-object.ts';
 import { isObject, type JsonObject, listOf, objectOf, shown, without } from './json.ts';
-import type { ServedKind } from './kinds.ts';
+import { METADATA, type ServedKind } from './kinds.ts';
 import { applied, isUnchanged, type Manager, recordUpdate } from './managers.ts';
-import { born, generated, kept, metadataOf, metadataViolations, nameOf, seconds, withMetadata } from './metadata.ts';
+import {
+  bareBirth,
+  born,
+  generated,
+  kept,
+  metadataOf,
+  metadataViolations,
+  nameOf,
+  seconds,
+  withMetadata,
+} from './metadata.ts';
+import type { Admission, ServerPorts } from './ports.ts';
 import { alreadyExists, badRequest, conflict, invalid, notFound, notServed, Refusal, serverError } from './refusal.ts';
-import { type Nulls, type Schema, settle } from './schema.ts';
+import { type RuleContext, Undecodable } from './rules.ts';
+import { type Nulls, type Schema, type Settled, settle } from './schema.ts';
+import type { Steps } from './steps.ts';
 import { type Store, storeId } from './store.ts';
 import { typedViolation } from './typed.ts';
 import { violations } from './validation.ts';
@@ -15,13 +29,17 @@ export interface WriteTarget {
   readonly version: string;
   readonly namespace: string | undefined;
   readonly name: string;
-  readonly subresource?: 'status' | undefined;
+  readonly subresource?: string | undefined;
   readonly manager: string;
   readonly dryRun: boolean;
-  /** Refuse undeclared fields rather than drop them. */
-  readonly strict: boolean;
+  /** What becomes of undeclared fields: refused, dropped with a warning, or dropped. */
+  readonly validation: 'Strict' | 'Warn' | 'Ignore';
   /** The content comes from a patch: then what cannot be decoded is the patch's fault. */
   readonly patched?: boolean;
+  readonly user?: unknown;
+  readonly options?: JsonObject;
+  /** Gets warnings for the client. */
+  readonly warn: (text: string) => void;
 }
 
 /** An answer with its HTTP code. */
@@ -32,18 +50,26 @@ export interface Written {
 
 /** The server's way of writing: pruning, defaulting, validation, ownership, generation, finalizers. */
 export interface Writer {
-  create(target: WriteTarget, body: JsonObject): Written;
+  create(target: WriteTarget, body: JsonObject): Steps<Written>;
   /** PUT. */
-  replace(target: WriteTarget, body: JsonObject): Written;
-  /** JSON patch and merge patch: `change` gets the current object. */
-  patch(target: WriteTarget, change: (current: JsonObject) => JsonObject): Written;
-  apply(target: WriteTarget, body: JsonObject, force: boolean): Written;
+  replace(target: WriteTarget, body: JsonObject): Steps<Written>;
+  /** Patches other than apply: `change` gets the current object. */
+  patch(target: WriteTarget, change: (current: JsonObject) => JsonObject): Steps<Written>;
+  apply(target: WriteTarget, body: JsonObject, force: boolean): Steps<Written>;
 }
 
+/** Another write came between the reading and the storing of an object: the server begins again. */
+class Overtaken extends Error {
+  override readonly name = 'Overtaken';
+}
+
+/** How often a write that names no version begins again before its client is told of the conflict. */
+const ATTEMPTS = 5;
+
 /** Writes into a store. `now` is wall-clock time, `uid` makes identities. */
-export function createWriter(store: Store, now: () => Date, uid: () => string): Writer {
+export function createWriter(store: Store, now: () => Date, uid: () => string, ports: ServerPorts = {}): Writer {
   const namespaces = (): ServedKind | undefined => {
-    for (const [kind] of store.all()) if (kind.kind === 'Namespace') return kind;
+    for (const [kind] of store.all()) if (kind.kind === 'Namespace' && kind.group === '') return kind;
     return undefined;
   };
   const time = (): string => seconds(now());
@@ -54,6 +80,12 @@ export function createWriter(store: Store, now: () => Date, uid: () => string): 
     operation,
     apiVersion: apiVersion(target),
     subresource: target.subresource,
+  });
+  const contextOf = ({ version, subresource, dryRun, warn }: WriteTarget): RuleContext => ({
+    version,
+    subresource,
+    dryRun,
+    warn,
   });
 
   function openNamespace({ kind, namespace }: WriteTarget, name: string): void {
@@ -69,138 +101,257 @@ export function createWriter(store: Store, now: () => Date, uid: () => string): 
       field: 'metadata.namespace',
     };
     const details = { name, ...(kind.group === '' ? {} : { group: kind.group }), kind: kind.plural, causes: [cause] };
-    throw new Refusal({
-      code: 403,
-      reason: 'Forbidden',
-      message: `${kind.plural} "${name}" is forbidden: ${said}`,
-      details,
-    });
+    const of_ = kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}`;
+    throw new Refusal({ code: 403, reason: 'Forbidden', message: `${of_} "${name}" is forbidden: ${said}`, details });
   }
 
-  function created(target: WriteTarget, object: JsonObject): Written {
+  /** Lets admission change an object. What it makes of it is read like what a client sends. */
+  function* mutated(target: WriteTarget, object: JsonObject, old: JsonObject | undefined): Steps<JsonObject> {
+    if (ports.mutate === undefined) return object;
+    const admission = admissionOf(target, object, old);
+    const changed = yield* ports.mutate(admission);
+    if (changed === admission.object) return object;
+    return settled({ ...target, validation: 'Ignore' }, changed);
+  }
+
+  function* admitted(target: WriteTarget, object: JsonObject, old: JsonObject | undefined): Steps<void> {
+    if (ports.validate !== undefined) yield* ports.validate(admissionOf(target, object, old));
+  }
+
+  /** The object as the version of the request has it, and as it is stored. */
+  function* inVersion(object: JsonObject, { kind, version }: WriteTarget): Steps<JsonObject> {
+    if (ports.convert === undefined || ports.converts?.(kind) !== true) return object;
+    const [converted = object] = yield* ports.convert(kind, [object], version);
+    return without(converted, 'apiVersion', 'kind');
+  }
+
+  function* storable(object: JsonObject, { kind, version }: WriteTarget): Steps<JsonObject> {
+    if (ports.convert === undefined || ports.converts?.(kind) !== true) return object;
+    const [converted = object] = yield* ports.convert(kind, [served(object, kind, version)], kind.storageVersion ?? '');
+    return converted;
+  }
+
+  function* created(target: WriteTarget, object: JsonObject): Steps<Written> {
     const { kind, version } = target;
     openNamespace(target, nameOf(object));
-    const whole = named(kind, without(object, 'apiVersion', 'kind', ...(kind.status ? ['status'] : [])));
+    const bare = without(object, 'apiVersion', 'kind', ...(kind.status ? ['status'] : []));
+    const admissible = yield* mutated(target, bare, undefined);
+    const made = born(admissible, kind, target.namespace, uid(), time());
+    const context = contextOf(target);
+    const whole = kind.rules?.create?.(named(kind, made), context) ?? named(kind, made);
     validate(target, whole, undefined);
+    yield* admitted(target, whole, undefined);
     const id = storeId(kind.namespaced ? target.namespace : undefined, nameOf(whole));
+    const stored = yield* storable(whole, target);
+    // Whoever was asked in between may have taken their time.
+    openNamespace(target, nameOf(whole));
     const existing = store.get(kind, id);
     if (existing !== undefined) {
       throw alreadyExists(kind, nameOf(whole), metadataOf(existing)['deletionTimestamp'] !== undefined);
     }
     if (target.dryRun) return { code: 201, object: served(whole, kind, version) };
-    return { code: 201, object: served(store.put(kind, id, whole), kind, version) };
+    const now = store.put(kind, id, stored);
+    return { code: 201, object: served(answerOf(whole, now), kind, version) };
   }
 
   /** Everything that happens to a changed object after its new content is known. */
-  function changed(target: WriteTarget, current: JsonObject, asked: JsonObject, owners?: JsonObject): Written {
+  function* changed(
+    target: WriteTarget,
+    stored: JsonObject,
+    current: JsonObject,
+    asked: JsonObject,
+    owners?: JsonObject,
+  ): Steps<Written> {
     const { kind, version, subresource } = target;
     const { resourceVersion } = metadataOf(asked);
-    if (
-      resourceVersion !== undefined &&
-      resourceVersion !== '' &&
-      resourceVersion !== metadataOf(current)['resourceVersion']
-    ) {
-      throw conflict(kind, target.name);
-    }
+    const guarded = resourceVersion !== undefined && resourceVersion !== '';
+    if (guarded && resourceVersion !== metadataOf(current)['resourceVersion']) throw conflict(kind, target.name);
     const base = kept(current, without(asked, 'apiVersion', 'kind'), kind);
     const half = subresource === 'status' ? statusOf(current, base) : specOf(current, base, kind);
-    const next = generated(current, half, kind);
-    validate(target, next, current);
     const recorded =
       owners === undefined
         ? // A status write leaves metadata as it is, but what it says about metadata is what its author owns or gives up.
           recordUpdate(
             current,
-            withMetadata(next, metadataOf(base)),
+            withMetadata(half, metadataOf(base)),
             kind.schema(version),
             managerOf(target, 'Update'),
             time(),
           )
         : owners;
-    const owned = withMetadata(next, { ...metadataOf(next), managedFields: metadataOf(recorded)['managedFields'] });
+    const admissible = withMetadata(half, {
+      ...metadataOf(half),
+      managedFields: metadataOf(recorded)['managedFields'],
+    });
+    const mine = yield* mutated(target, admissible, current);
+    const own = mine === admissible ? admissible : kept(current, mine, kind);
+    const owned = generated(current, kind.rules?.update?.(own, current, contextOf(target)) ?? own, kind);
+    validate(target, owned, current);
+    yield* admitted(target, owned, current);
     const answer = (object: JsonObject): Written => ({ code: 200, object: served(object, kind, version) });
-    if (isUnchanged(current, owned)) return answer(current);
+    const unchanged = isUnchanged(current, owned);
+    const put = unchanged ? stored : yield* storable(owned, target);
+    const id = idOf(target);
+    if (store.get(kind, id) !== stored) {
+      if (guarded) throw conflict(kind, target.name);
+      throw new Overtaken();
+    }
+    if (unchanged) return answer(current);
     if (target.dryRun) return answer(owned);
-    const { deletionTimestamp, finalizers } = metadataOf(owned);
-    if (deletionTimestamp !== undefined && listOf(finalizers).length === 0 && kind.kind !== 'Namespace') {
-      store.remove(kind, idOf(target));
+    const { deletionTimestamp, finalizers, deletionGracePeriodSeconds } = metadataOf(owned);
+    if (
+      deletionTimestamp !== undefined &&
+      listOf(finalizers).length === 0 &&
+      (deletionGracePeriodSeconds === undefined || deletionGracePeriodSeconds === 0) &&
+      // A namespace stays until its own finalizers, too, are gone.
+      (!isNamespace(kind) || listOf(objectOf(owned['spec'])['finalizers']).length === 0)
+    ) {
+      store.remove(kind, id);
       return answer(owned);
     }
-    return answer(store.put(kind, idOf(target), owned));
+    return answer(answerOf(owned, store.put(kind, id, put)));
   }
 
-  function current(target: WriteTarget): JsonObject {
+  function found(target: WriteTarget): JsonObject {
     if (target.subresource === 'status' && !target.kind.status) throw notServed();
-    const found = store.get(target.kind, idOf(target));
-    if (found === undefined) throw notFound(target.kind, target.name);
-    return found;
+    const object = store.get(target.kind, idOf(target));
+    if (object === undefined) throw notFound(target.kind, target.name);
+    return object;
+  }
+
+  /** Begins again when another write was faster, as the server does for clients that name no version. */
+  function* again(target: WriteTarget, attempt: () => Steps<Written>): Steps<Written> {
+    for (let left = ATTEMPTS; ; left -= 1) {
+      try {
+        return yield* attempt();
+      } catch (error) {
+        if (!(error instanceof Overtaken)) throw error;
+        if (left <= 1) throw conflict(target.kind, target.name);
+      }
+    }
   }
 
   return {
-    create: (target, body) => {
+    *create(target, body) {
       if (metadataOf(body)['resourceVersion']) {
         throw serverError('resourceVersion should not be set on objects to be created');
       }
+      inNamespace(target, body);
       // A status is dropped, so nobody owns it.
       const main = target.kind.status ? without(body, 'status') : body;
-      const object = settled(target, born(main, target.kind, target.namespace, uid(), time()));
+      const object = bareBirth(settled(target, main));
       const as = managerOf(target, 'Update');
-      return created(target, recordUpdate({}, object, target.kind.schema(target.version), as, time()));
+      return yield* created(
+        target,
+        recordUpdate(nothing(target.kind), object, target.kind.schema(target.version), as, time()),
+      );
     },
-    replace: (target, body) => {
-      const { kind, name } = target;
-      checkName(target, body);
-      const metadata = metadataOf(body);
-      if (kind.createOnPut === true && store.get(kind, idOf(target)) === undefined) {
-        return created(target, settled(target, born(body, kind, target.namespace, uid(), time())));
-      }
-      const found = current(target);
-      if (metadata['uid'] !== undefined && metadata['uid'] !== metadataOf(found)['uid']) {
-        const said = `UID in precondition: ${shown(metadata['uid'])}, UID in object meta: ${shown(metadataOf(found)['uid'])}`;
-        throw conflict(kind, name, `Precondition failed: ${said}`);
-      }
-      if (!metadata['resourceVersion'] && !kind.builtIn) {
-        const message = 'Invalid value: 0: must be specified for an update';
-        const cause = { reason: 'FieldValueInvalid', message, field: 'metadata.resourceVersion' };
-        throw invalid(kind, name, [cause], kind.plural);
-      }
-      return changed(target, found, settled(target, body));
-    },
-    patch: (target, change) => {
-      const found = current(target);
-      const asked = change(served(found, target.kind, target.version));
-      checkName(target, asked);
-      return changed({ ...target, patched: true }, found, settled(target, asked));
-    },
-    apply: (target, body, force) => {
-      const { kind, version } = target;
-      checkApplied(target, body);
-      if (target.subresource !== undefined) current(target);
-      const schema = kind.schema(version);
-      const as = { ...managerOf(target, 'Apply'), force };
-      const wrong = typedViolation(body, schema, '');
-      if (wrong !== undefined) {
-        const type = `/${target.name}; ${apiVersion(target)}, Kind=${kind.kind}`;
-        throw serverError(`failed to create typed patch object (${type}): ${wrong}`);
-      }
-      const want = appliedHalf(target, body);
-      if (target.subresource === undefined && store.get(kind, idOf(target)) === undefined) {
-        const bare = withMetadata(want, {
-          ...metadataOf(want),
-          namespace: target.namespace,
-          resourceVersion: undefined,
-        });
-        const object = born(bare, kind, target.namespace, uid(), time());
-        const owners = applied({}, want, schema, as, time());
-        const { managedFields } = metadataOf(owners);
-        return created(target, settled(target, withMetadata(object, { ...metadataOf(object), managedFields }), 'keep'));
-      }
-      const found = current(target);
-      const next = applied(served(found, kind, version), want, schema, as, time(), appliedHalf(target, found));
-      const { uid: id, resourceVersion = metadataOf(found)['resourceVersion'] } = metadataOf(body);
-      const asked = withMetadata(next, { ...metadataOf(next), uid: id, resourceVersion });
-      return changed(target, found, settled(target, asked, 'keep'), next);
-    },
+    replace: (target, body) =>
+      again(target, function* () {
+        const { kind, name } = target;
+        checkName(target, body);
+        inNamespace(target, body);
+        const metadata = metadataOf(body);
+        if (kind.createOnPut === true && store.get(kind, idOf(target)) === undefined) {
+          const object = bareBirth(settled(target, kind.status ? without(body, 'status') : body));
+          const as = managerOf(target, 'Update');
+          return yield* created(target, recordUpdate(nothing(kind), object, kind.schema(target.version), as, time()));
+        }
+        const stored = found(target);
+        const current = yield* inVersion(stored, target);
+        if (metadata['uid'] !== undefined && metadata['uid'] !== metadataOf(current)['uid']) {
+          const said = `UID in precondition: ${shown(metadata['uid'])}, UID in object meta: ${shown(metadataOf(current)['uid'])}`;
+          throw conflict(kind, name, `Precondition failed: ${said}`);
+        }
+        const asked = settled(target, body);
+        if (!metadata['resourceVersion'] && !kind.builtIn) {
+          const message = 'Invalid value: 0: must be specified for an update';
+          const cause = { reason: 'FieldValueInvalid', message, field: 'metadata.resourceVersion' };
+          throw invalid(kind, name, [cause], kind.plural);
+        }
+        return yield* changed(target, stored, current, asked);
+      }),
+    patch: (target, change) =>
+      again(target, function* () {
+        const stored = found(target);
+        const current = yield* inVersion(stored, target);
+        const patched = { ...target, patched: true };
+        const asked = settled(patched, change(served(current, target.kind, target.version)));
+        checkName(target, asked);
+        const { resourceVersion } = metadataOf(asked);
+        // A patch that leaves the version as it found it names none.
+        const same = resourceVersion === metadataOf(current)['resourceVersion'];
+        const free = same ? withMetadata(asked, without(metadataOf(asked), 'resourceVersion')) : asked;
+        return yield* changed(patched, stored, current, free);
+      }),
+    apply: (target, body, force) =>
+      again(target, function* () {
+        const { kind, version } = target;
+        checkApplied(target, body);
+        if (target.subresource !== undefined) found(target);
+        const schema = kind.schema(version);
+        const as = { ...managerOf(target, 'Apply'), force };
+        const wrong = typedViolation(body, schema, '');
+        if (wrong !== undefined) {
+          const { namespace } = metadataOf(body);
+          const of = `${kind.group}/${version}, Kind=${kind.kind}`;
+          const type = `${typeof namespace === 'string' ? namespace : ''}/${target.name}; ${of}`;
+          throw serverError(`failed to create typed patch object (${type}): ${wrong}`);
+        }
+        const want = appliedHalf(target, body);
+        if (target.subresource === undefined && store.get(kind, idOf(target)) === undefined) {
+          const bare = withMetadata(want, {
+            ...metadataOf(want),
+            namespace: target.namespace,
+            resourceVersion: undefined,
+          });
+          const object = bareBirth(bare);
+          const owners = applied({}, want, schema, as, time());
+          const { managedFields } = metadataOf(owners);
+          return yield* created(
+            target,
+            settled(target, withMetadata(object, { ...metadataOf(object), managedFields }), 'keep'),
+          );
+        }
+        const stored = found(target);
+        const current = yield* inVersion(stored, target);
+        const next = applied(served(current, kind, version), want, schema, as, time(), appliedHalf(target, current));
+        const { uid: id, resourceVersion } = metadataOf(body);
+        const asked = withMetadata(next, { ...metadataOf(next), uid: id, resourceVersion });
+        return yield* changed(target, stored, current, settled(target, asked, 'keep'), next);
+      }),
+  };
+}
+
+/** What a new object is compared with. */
+function nothing({ rules }: ServedKind): JsonObject {
+  return without(rules?.empty?.() ?? {}, 'metadata');
+}
+
+function isNamespace({ kind, group }: ServedKind): boolean {
+  return kind === 'Namespace' && group === '';
+}
+
+/** What was written, with the version it got. */
+function answerOf(object: JsonObject, stored: JsonObject): JsonObject {
+  return withMetadata(object, { ...metadataOf(object), resourceVersion: metadataOf(stored)['resourceVersion'] });
+}
+
+function admissionOf(target: WriteTarget, object: JsonObject, old: JsonObject | undefined): Admission {
+  const { kind, version, namespace, name, subresource, dryRun, user, options = {}, warn } = target;
+  return {
+    operation: old === undefined ? 'CREATE' : 'UPDATE',
+    kind,
+    version,
+    namespace,
+    name: name === '' ? nameOf(object) : name,
+    subresource,
+    object: served(object, kind, version),
+    old: old === undefined ? undefined : served(old, kind, version),
+    options,
+    dryRun,
+    user,
+    warn,
   };
 }
 
@@ -215,14 +366,34 @@ export function served(object: JsonObject, kind: ServedKind, version: string): J
 
 function settled(target: WriteTarget, object: JsonObject, nulls: Nulls = 'drop'): JsonObject {
   const { kind, version } = target;
-  const { value, unknown } = settle(object, kind.schema(version), kind.builtIn ? 'empty' : nulls);
-  if (target.strict && unknown.length > 0) {
-    const list = unknown.map((field) => `unknown field "${field}"`).join(', ');
-    throw badRequest(
-      `${kind.kind} in version "${version}" cannot be handled as a ${kind.kind}: strict decoding error: ${list}`,
-    );
+  const { value, unknown } = read(target, object, nulls);
+  decoded(target, value);
+  if (unknown.length > 0 && target.validation !== 'Ignore') {
+    const list = unknown.map((field) => (field.includes(' ') ? field : `unknown field "${field}"`));
+    if (target.validation === 'Strict') throw undecodable(target, `strict decoding error: ${list.join(', ')}`, object);
+    for (const one of list) target.warn(one);
   }
-  return kind.builtIn ? withoutEmptyMaps(value, kind.schema(version)) : value;
+  return kind.builtIn && kind.rules?.read === undefined ? withoutEmptyMaps(value, kind.schema(version)) : value;
+}
+
+function read(target: WriteTarget, object: JsonObject, nulls: Nulls): Settled {
+  const { kind, version } = target;
+  if (kind.rules?.read === undefined) return settle(object, kind.schema(version), kind.builtIn ? 'empty' : nulls);
+  try {
+    return kind.rules.read(object, version, nulls);
+  } catch (error) {
+    throw error instanceof Undecodable ? undecodable(target, error.message, object) : error;
+  }
+}
+
+/** What the types of a kind cannot hold: the patch's fault, or that of the whole request. */
+function undecodable({ kind, version, patched }: WriteTarget, said: string, object: JsonObject): Refusal {
+  if (patched === true) {
+    const text = JSON.stringify(exactText(object));
+    const cause = { reason: 'FieldValueInvalid', message: `Invalid value: ${text}: ${said}`, field: 'patch' };
+    return invalid({ group: '', kind: '', plural: '' }, '', [cause]);
+  }
+  return badRequest(`${kind.kind} in version "${version}" cannot be handled as a ${kind.kind}: ${said}`);
 }
 
 /** Kubernetes' own types leave out empty maps. */
@@ -245,20 +416,33 @@ function statusOf(current: JsonObject, asked: JsonObject): JsonObject {
 }
 
 function validate(target: WriteTarget, object: JsonObject, old: JsonObject | undefined): void {
-  const { kind, version } = target;
-  const found = violations(object, kind.schema(version), '', old);
-  const mistyped = found.find((one) => one.reason === 'FieldValueTypeInvalid');
-  // Metadata and the types of Kubernetes itself are decoded before anything is validated.
-  if (mistyped !== undefined && (kind.builtIn || mistyped.field?.startsWith('metadata.') === true)) {
-    const message = `json: cannot unmarshal into Go struct field ${kind.kind}.${mistyped.field}: ${mistyped.message}`;
-    if (target.patched === true)
-      throw invalid(kind, target.name, [
-        { reason: 'FieldValueInvalid', message: `Invalid value: ${message}`, field: 'patch' },
-      ]);
-    throw badRequest(`${kind.kind} in version "${version}" cannot be handled as a ${kind.kind}: ${message}`);
-  }
-  const causes = [...metadataViolations(object), ...dataViolations(object, kind), ...found];
+  const { kind, version, subresource, dryRun, warn } = target;
+  const { rules } = kind;
+  const context = { version, subresource, dryRun, warn };
+  for (const text of rules?.warnings?.(object, old, context) ?? []) target.warn(text);
+  const found = rules?.violations?.(object, old, context) ?? [
+    ...dataViolations(object, kind),
+    ...violations(object, kind.schema(version), '', old),
+  ];
+  const causes = [...metadataViolations(object, kind), ...found];
   if (causes.length > 0) throw invalid(kind, nameOf(object), causes);
+}
+
+/** Metadata, and the types of Kubernetes itself, are decoded before anything else happens to an object. */
+function decoded(target: WriteTarget, object: JsonObject): void {
+  const { kind, version } = target;
+  if (kind.rules?.read !== undefined) return;
+  const schema = kind.builtIn ? kind.schema(version) : { type: 'object', properties: { metadata: METADATA } };
+  const mistyped = violations(object, schema, '').find((one) => one.reason === 'FieldValueTypeInvalid');
+  if (mistyped === undefined) return;
+  const [, given = ''] = /"(\w+)"$/.exec(mistyped.message ?? '') ?? [];
+  const [, wanted = ''] = /of type (\w+)/.exec(mistyped.message ?? '') ?? [];
+  const { field = '' } = mistyped;
+  const [holder, name = '', inner] = field.split('.');
+  const json = given === 'integer' ? 'number' : given === 'boolean' ? 'bool' : given;
+  const map = wanted === 'object' && inner === undefined ? 'map[string]string' : wanted;
+  const where = holder === 'metadata' ? `ObjectMeta.${name.replace(/\[\d+\]/g, '')}` : `${kind.kind}.${field}`;
+  throw undecodable(target, `json: cannot unmarshal ${json} into Go struct field ${where} of type ${map}`, object);
 }
 
 /** Keys of ConfigMaps and Secrets. */
@@ -269,6 +453,12 @@ function dataViolations(object: JsonObject, kind: ServedKind): StatusCause[] {
     const said = `a valid config key must consist of alphanumeric characters, '-', '_' or '.'`;
     return [{ reason: 'FieldValueInvalid', message: `Invalid value: "${key}": ${said}`, field: `data[${key}]` }];
   });
+}
+
+function inNamespace({ kind, namespace }: WriteTarget, body: JsonObject): void {
+  const given = metadataOf(body)['namespace'];
+  if (!kind.namespaced || namespace === undefined || given === undefined || given === '' || given === namespace) return;
+  throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
 }
 
 function checkName({ name }: WriteTarget, body: JsonObject): void {
@@ -297,7 +487,7 @@ function appliedHalf({ kind, subresource }: WriteTarget, body: JsonObject): Json
 
 /** What the server adds to objects of some kinds at their birth. */
 function named(kind: ServedKind, object: JsonObject): JsonObject {
-  if (!kind.builtIn || kind.kind !== 'Namespace') return object;
+  if (!isNamespace(kind)) return object;
   const metadata = metadataOf(object);
   const labels = { ...objectOf(metadata['labels']), 'kubernetes.io/metadata.name': nameOf(object) };
   return {
