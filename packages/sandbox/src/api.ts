@@ -19,6 +19,8 @@ export interface Api {
 export interface ApiCall {
   readonly body?: unknown;
   readonly type?: string;
+  /** What is asked for; JSON by default. */
+  readonly accept?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -48,7 +50,7 @@ export function createApi(as: Credentials): Api {
       const response = await request(`${as.url}${path}`, {
         dispatcher,
         method,
-        headers: { accept: 'application/json', 'content-type': options.type ?? 'application/json' },
+        headers: { accept: options.accept ?? 'application/json', 'content-type': options.type ?? 'application/json' },
         body: options.body === undefined ? null : JSON.stringify(options.body),
         signal: options.signal ?? null,
       });

@@ -47,3 +47,22 @@ export function findBinaries(assets: string | undefined = process.env['KUBEBUILD
     needed: (era) => (era === 'E1' ? [ERA_PROGRAMS.E1.server] : []),
   };
 }
+
+/** Which of the real servers that such sandboxes need are not built, as a command that builds them; undefined where nothing is missing. */
+export function missingServers(wanted: {
+  readonly eras: readonly ApiServerEra[];
+  readonly workloads: boolean;
+}): string | undefined {
+  const missing = new Set(
+    [
+      ...wanted.eras.flatMap(findBinaries().needed),
+      ...(wanted.workloads ? (['drydock-workloads'] as const) : []),
+    ].filter((server) => !existsSync(binaryPath(server))),
+  );
+  const more = [
+    ...(missing.has(ERA_PROGRAMS.E1.server) ? ['--era E1'] : []),
+    ...(missing.has('drydock-workloads') ? ['--workloads'] : []),
+  ];
+  if (more.length > 0) return `./drydock-sandbox build ${more.join(' ')}`;
+  return missing.size > 0 ? 'make servers' : undefined;
+}

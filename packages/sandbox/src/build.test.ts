@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
 import { build, isBinaryOf } from './build.ts';
 import { lockBuild } from './build-lock.ts';
+import { crdDirectory, crdFolder } from './crd-copy.ts';
+import { findCrdSet } from './crd-sets.ts';
 import { SandboxError } from './errors.ts';
 import { checkGo, compareGoVersions } from './go-tool.ts';
 import { identityOf, stateOf } from './process-identity.ts';
@@ -56,22 +58,46 @@ test('no Go, an old Go and a Go that only complains are told in words', async ()
   await withGo('echo go1.24.13', async (cwd) => assert.equal(await checkGo(cwd), '1.24.13'));
 });
 
-test('a failed build shows what the compiler said, leaves nothing half-made and no lock', async () => {
+/** Runs `body` with an empty cache. */
+async function withCache(body: (directory: string) => Promise<void>): Promise<void> {
   using cache = scratchFolder();
   const before = process.env['DRYDOCK_SANDBOX_CACHE'];
   process.env['DRYDOCK_SANDBOX_CACHE'] = cache.path;
   try {
+    await body(cache.path);
+  } finally {
+    if (before === undefined) delete process.env['DRYDOCK_SANDBOX_CACHE'];
+    else process.env['DRYDOCK_SANDBOX_CACHE'] = before;
+  }
+}
+
+test('a failed build shows what the compiler said, leaves nothing half-made and no lock', async () => {
+  await withCache(async (cache) => {
     await withGo('if [ "$1" = env ]; then echo go1.30.0; else echo "main.go:1: nonsense" >&2; exit 1; fi', () =>
       assert.rejects(
         build({ servers: ['drydock-vcenter'], crds: [], log: () => undefined }),
         withCode('BuildFailed', /main\.go:1: nonsense/),
       ),
     );
-    assert.deepEqual(readdirSync(cache.path, { recursive: true }), ['bin']);
-  } finally {
-    if (before === undefined) delete process.env['DRYDOCK_SANDBOX_CACHE'];
-    else process.env['DRYDOCK_SANDBOX_CACHE'] = before;
-  }
+    assert.deepEqual(readdirSync(cache, { recursive: true }), ['bin']);
+  });
+});
+
+test('standard CRD sets need no Go; sets that are fetched when they are named do', async () => {
+  await withCache(() =>
+    withGo(undefined, async () => {
+      const log: string[] = [];
+      await build({ servers: [], log: (line) => log.push(line) });
+      assert.deepEqual(log, []);
+      // Copied by the build, and unpacked when it is asked for.
+      rmSync(crdDirectory(findCrdSet('openshift-4.14') ?? assert.fail('a set')), { recursive: true });
+      const folder = crdFolder('openshift-4.14');
+      assert.equal(readdirSync(folder).length, 7);
+      for (const name of readdirSync(folder))
+        assert.match(readFileSync(join(folder, name), 'utf8'), /kind: CustomResourceDefinition/);
+      await assert.rejects(build({ servers: [], crds: ['keda-2.18.0'] }), withCode('GoMissing', /Install Go/));
+    }),
+  );
 });
 
 test('an unknown CRD set is refused with the known ones', async () => {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { lockBuild } from './build-lock.ts';
-import { copyCrds, crdsReady } from './crd-copy.ts';
+import { archivedCrds, copyCrds, crdsReady } from './crd-copy.ts';
 import type { CrdSet } from './crd-set.ts';
 import { CRD_SETS, findCrdSet } from './crd-sets.ts';
 import { SandboxError } from './errors.ts';
@@ -28,8 +28,8 @@ export type Neighbour =
   | 'cluster-api-provider-vsphere'
   | 'cluster-version-operator';
 
-/** A program that people install and watch Drydock with, built the same way. */
-export type Tool = 'helm' | 'kustomize' | 'promtool';
+/** A program that people install and watch Drydock and a vCenter with, built the same way. */
+export type Tool = 'govc' | 'helm' | 'kubectl' | 'kustomize' | 'promtool';
 
 /** What to build; by default the API server and the vCenter. The older API server, workloads, neighbours and tools are built when they are asked for. */
 export interface BuildOptions {
@@ -112,10 +112,21 @@ const SERVERS: Readonly<Record<GoServer, Source>> = {
     what: "OpenShift's cluster-version-operator of 4.11",
     expected: '2 min, and 500 MB of downloads and build cache',
   },
+  govc: {
+    ...{ module: 'neighbours/govc', ldflags: '' },
+    what: 'govc, with which people look at a vCenter',
+    expected: '1 min',
+  },
   helm: {
     ...{ module: 'neighbours/helm', ldflags: '', program: 'helm.sh/helm/v3/cmd/helm' },
     what: 'helm, which installs the chart',
     expected: '1 min, and 1 GB of downloads and build cache',
+  },
+  kubectl: {
+    ...{ module: 'neighbours/kubectl', program: 'k8s.io/kubernetes/cmd/kubectl' },
+    ldflags: '-X k8s.io/component-base/version.gitVersion=v1.34.4 -X k8s.io/client-go/pkg/version.gitVersion=v1.34.4',
+    what: 'kubectl 1.34.4, which people speak to an API server with',
+    expected: '1 min beside a built API server',
   },
   kustomize: {
     ...{ module: 'neighbours/kustomize', ldflags: '', program: 'sigs.k8s.io/kustomize/kustomize/v5' },
@@ -136,7 +147,7 @@ export const NEIGHBOURS: readonly Neighbour[] = [
 ];
 
 /** All tools that can be built. */
-export const TOOLS: readonly Tool[] = ['helm', 'kustomize', 'promtool'];
+export const TOOLS: readonly Tool[] = ['govc', 'helm', 'kubectl', 'kustomize', 'promtool'];
 
 /** Where the binary of the present sources is, whether it is built or not. */
 export function binaryPath(server: GoServer): string {
@@ -215,8 +226,11 @@ export async function build(options: BuildOptions = {}): Promise<void> {
     ...(signal === undefined ? {} : { signal }),
   });
   if (complete()) return;
-  const version = await checkGo(GO_DIRECTORY, signal);
-  log(`sandbox: found Go ${version}`);
+  if (
+    servers.some((name) => !existsSync(binaryPath(name))) ||
+    !sets.every((set) => crdsReady(set) || archivedCrds(set) !== undefined)
+  )
+    log(`sandbox: found Go ${await checkGo(GO_DIRECTORY, signal)}`);
   for (const set of sets) await copyCrds(set, log, signal);
   for (const server of servers) await buildServer(server, log, signal);
 }

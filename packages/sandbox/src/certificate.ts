@@ -50,7 +50,14 @@ const keyIdentifier = (key: KeyObject): Buffer =>
 const pem = (bytes: Buffer): string =>
   `-----BEGIN CERTIFICATE-----\n${(bytes.toString('base64').match(/.{1,64}/g) ?? []).join('\n')}\n-----END CERTIFICATE-----\n`;
 
+/** When certificates are valid. */
+export interface Validity {
+  readonly from: Date;
+  readonly until: Date;
+}
+
 interface ToSign {
+  readonly validity: Validity;
   readonly subject: Buffer;
   readonly subjectKey: KeyObject;
   readonly issuer: Buffer;
@@ -58,15 +65,14 @@ interface ToSign {
   readonly extensions: readonly Buffer[];
 }
 
-// RFC 5280 §4.1; the start lies an hour back for clients whose clock is a little behind.
+// RFC 5280 §4.1.
 function signCertificate(to: ToSign): string {
-  const now = Date.now();
   const toBeSigned = der.sequence(
     der.explicit(0, der.integer(Buffer.from([2]))),
     der.integer(randomBytes(16)),
     ECDSA_SHA256,
     to.issuer,
-    der.sequence(der.utcTime(new Date(now - 3_600_000)), der.utcTime(new Date(now + YEAR_MS))),
+    der.sequence(der.utcTime(to.validity.from), der.utcTime(to.validity.until)),
     to.subject,
     to.subjectKey.export({ type: 'spki', format: 'der' }),
     der.explicit(
@@ -103,20 +109,26 @@ export function newSigningKey(): string {
   return newKey().privateKey.export({ type: 'sec1', format: 'pem' }).toString();
 }
 
-/** A fresh CA with ECDSA P-256 keys; everything it issues is valid for one year. */
-export function createAuthority(commonName: string): Authority {
+/** A year from now; the start lies an hour back for clients whose clock is a little behind. */
+function oneYear(): Validity {
+  return { from: new Date(Date.now() - 3_600_000), until: new Date(Date.now() + YEAR_MS) };
+}
+
+/** A fresh CA with ECDSA P-256 keys. It and everything it issues are valid for one year, or as `validity` says. */
+export function createAuthority(commonName: string, validity: Validity = oneYear()): Authority {
   const issuer = distinguishedName(commonName, []);
   const issuerKey = newKey();
   const issue = (subject: Buffer, extensions: readonly Buffer[]): Identity => {
     const key = newKey();
     return {
-      certificate: signCertificate({ subject, subjectKey: key.publicKey, issuer, issuerKey, extensions }),
+      certificate: signCertificate({ subject, subjectKey: key.publicKey, issuer, issuerKey, extensions, validity }),
       privateKey: key.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     };
   };
   const digitalSignature = keyUsage(0x80, 7);
   return {
     certificate: signCertificate({
+      validity,
       subject: issuer,
       subjectKey: issuerKey.publicKey,
       issuer,

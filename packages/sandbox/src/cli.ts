@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
+import { backendLine, backendOf } from './backend.ts';
 import { findBinaries } from './binaries.ts';
 import { build, NEIGHBOURS, TOOLS } from './build.ts';
 import { API_SERVER_ERAS, type ApiServerEra } from './era.ts';
@@ -8,9 +9,10 @@ import { type Sandbox, startSandbox } from './sandbox.ts';
 
 const USAGE = `usage: drydock-sandbox <up|build> [options]
 
-  up      starts etcd, kube-apiserver and a simulated vCenter, prints one line of JSON
-          and stays until a signal ends it
-  build   only builds what "up" needs
+  up      starts an API server and a simulated vCenter, prints one line of JSON
+          and stays until a signal ends it; SERVERS=real starts the real servers
+          instead of the embedded ones
+  build   builds the real servers
 
 options of up and build:
   --era E0|E1|E2    how the API server treats what was illegal before (default: E2, Kubernetes 1.34;
@@ -76,12 +78,15 @@ function eraOf({ era = 'E2' }: Values): ApiServerEra {
 async function up(values: Values, signal: AbortSignal): Promise<void> {
   const { user, password, model } = values;
   const era = eraOf(values);
+  const backend = backendOf();
+  process.stderr.write(`${backendLine(backend)}\n`);
   const vcenter = {
     ...(user === undefined ? {} : { user }),
     ...(password === undefined ? {} : { password }),
     ...(model === undefined ? {} : { model }),
   };
   await using sandbox = await startSandbox({
+    backend,
     crds: values.crds ?? ['openshift'],
     vcenter: values.vcenter ? vcenter : false,
     workloads: values.workloads,

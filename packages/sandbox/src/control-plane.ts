@@ -8,11 +8,14 @@ import { type ApiServerEra, ERA_PROGRAMS } from './era.ts';
 import { freePorts } from './port.ts';
 import { defineServer, type OwnedServer } from './server-process.ts';
 import type { WorkDirectory } from './workdir.ts';
+import type { WorkloadsOptions } from './workloads.ts';
 
 /** etcd and kube-apiserver, defined but not started. */
 export interface ControlPlane {
   readonly etcd: OwnedServer;
   readonly apiserver: OwnedServer;
+  /** Starts both. */
+  start(options: { readonly signal?: AbortSignal }): Promise<void>;
   /** As cluster administrator (system:masters). */
   readonly admin: Credentials;
   readonly api: Api;
@@ -39,8 +42,8 @@ export interface ControlPlaneSpec {
   readonly binaries: Binaries;
   /** Of the next start of the API server. */
   readonly era: () => ApiServerEra;
-  /** Controllers are there, who make the ServiceAccounts that pods are admitted with. */
-  readonly workloads: boolean;
+  /** Where they are there, controllers make the ServiceAccounts that pods are admitted with. */
+  readonly workloads: WorkloadsOptions | undefined;
   /** Put after our own kube-apiserver flags, so that they win. */
   readonly apiserverFlags: readonly string[];
 }
@@ -123,21 +126,23 @@ export async function defineControlPlane(spec: ControlPlaneSpec): Promise<Contro
       ready: async (_line, signal) => (await asked.call('GET', '/readyz', { signal })).status === 200,
       timeoutMs: 120_000,
     });
+  const etcd = defineServer({
+    name: 'etcd',
+    directory,
+    command: () => ({ binary: binaries.etcd.binary, args: [...binaries.etcd.prefix, ...etcdArgs] }),
+    ready: async (_line, signal) => {
+      const answer = await request(`${etcdUrl}/health`, { signal, reset: true });
+      await answer.body.dump();
+      return answer.statusCode === 200;
+    },
+  });
+  const apiserver = apiserverOf('kube-apiserver', spec.era, apiserverArgs, api);
   return {
-    admin,
-    api,
-    signingKey,
-    etcd: defineServer({
-      name: 'etcd',
-      directory,
-      command: () => ({ binary: binaries.etcd.binary, args: [...binaries.etcd.prefix, ...etcdArgs] }),
-      ready: async (_line, signal) => {
-        const answer = await request(`${etcdUrl}/health`, { signal, reset: true });
-        await answer.body.dump();
-        return answer.statusCode === 200;
-      },
-    }),
-    apiserver: apiserverOf('kube-apiserver', spec.era, apiserverArgs, api),
+    ...{ admin, api, signingKey, etcd, apiserver },
+    start: async (options) => {
+      await etcd.start(options);
+      await apiserver.start(options);
+    },
     kubeconfigFor: (subject) =>
       directory.write(`kubeconfig-${kubeconfigs++}.yaml`, kubeconfigText(credentialsFor(subject), subject.user)),
     replica: async (era, address) => {

@@ -1,5 +1,6 @@
-import { copyFileSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { crdArchive } from './crd-archive.ts';
 import type { CrdSet } from './crd-set.ts';
 import { CRD_SETS, findCrdSet } from './crd-sets.ts';
 import { SandboxError } from './errors.ts';
@@ -35,9 +36,11 @@ export function crdDirectory(set: CrdSet): string {
   return join(cacheDirectory(), 'crds', `${set.name}@${readPin(set).version}`);
 }
 
-/** The folder with the CRDs of a set that `build` has copied, such as `openshift-4.17`. */
+/** The folder with the CRDs of a set, such as `openshift-4.17`. A set that neither `build` has copied nor the archive has is refused with `BadInput`. */
 export function crdFolder(name: string): string {
   const set = findCrdSet(name);
+  const archived = set === undefined ? undefined : archivedCrds(set);
+  if (set !== undefined && archived !== undefined && !crdsReady(set)) publish(set, archived);
   if (set !== undefined && crdsReady(set)) return crdDirectory(set);
   const why = set === undefined ? 'there is no such set' : 'they are not there yet: build them first';
   throw new SandboxError('BadInput', `The CRDs ${name} cannot be read: ${why}.`);
@@ -60,9 +63,23 @@ export function crdsReady(set: CrdSet): boolean {
   return set.files.every((file) => existsSync(join(directory, basename(file))));
 }
 
-/** Copies a set's CRDs out of the Go module cache, which downloads and verifies the module where needed. */
+/** The files of a set that the sandbox brings along, by their names; undefined for a set that is downloaded with Go. */
+export function archivedCrds(set: CrdSet): Readonly<Record<string, string>> | undefined {
+  return crdArchive()[basename(crdDirectory(set))];
+}
+
+/** Puts a set's CRDs into the cache: from the archive, or else out of its Go module, which Go downloads and verifies. */
 export async function copyCrds(set: CrdSet, log: (line: string) => void, signal?: AbortSignal): Promise<void> {
   if (crdsReady(set)) return;
+  publish(set, archivedCrds(set) ?? (await moduleCrds(set, log, signal)));
+}
+
+/** The texts of a set's files in its Go module, by their names. Throws where the module is not the pinned one. */
+export async function moduleCrds(
+  set: CrdSet,
+  log: (line: string) => void,
+  signal?: AbortSignal,
+): Promise<Readonly<Record<string, string>>> {
   const pin = readPin(set);
   const module = `${pin.module}@${pin.version}`;
   log(`sandbox: taking the ${set.name} CRDs from ${module}`);
@@ -73,14 +90,22 @@ export async function copyCrds(set: CrdSet, log: (line: string) => void, signal?
       `${module} has the checksum ${sum}, but go/${set.pin}/go.sum says ${pin.sum}: what was downloaded is not what was pinned. Clear it with "go clean -modcache" and look at GOPROXY.`,
     );
   }
+  const files = set.files.flatMap((file) => (isGlob(file) ? globSync(file, { cwd: directory }) : [file]));
+  return Object.fromEntries(files.map((file) => [basename(file), readFileSync(join(directory, file), 'utf8')]));
+}
+
+/** The set's folder appears as a whole. */
+function publish(set: CrdSet, files: Readonly<Record<string, string>>): void {
   const target = crdDirectory(set);
   const unfinished = `${target}.unfinished.${process.pid}`;
   try {
     mkdirSync(unfinished, { recursive: true });
-    const files = set.files.flatMap((file) => (isGlob(file) ? globSync(file, { cwd: directory }) : [file]));
-    for (const file of files) copyFileSync(join(directory, file), join(unfinished, basename(file)));
-    rmSync(target, { recursive: true, force: true });
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(unfinished, name), text);
+    if (!crdsReady(set)) rmSync(target, { recursive: true, force: true });
     renameSync(unfinished, target);
+  } catch (error) {
+    // Another process may have published the same files meanwhile. Those stay, because they may be in use.
+    if (!crdsReady(set)) throw error;
   } finally {
     rmSync(unfinished, { recursive: true, force: true });
   }

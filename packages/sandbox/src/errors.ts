@@ -7,6 +7,7 @@ export type SandboxErrorCode =
   | 'NotReady'
   | 'CrdRefused'
   | 'BadInput'
+  | 'NeedsRealServers'
   | 'Aborted';
 
 /** The one error class of this package. `message` names the object and ends with what to do next. */

@@ -1,8 +1,15 @@
 export type { Credentials } from './api.ts';
+export { type Backend, backendLine, backendOf, NEEDS_REAL, withoutRealServers } from './backend.ts';
+export { missingServers } from './binaries.ts';
 export { type BuildOptions, build, type GoServer, type Neighbour, type Tool } from './build.ts';
 export { type Authority, createAuthority, type Identity, type Subject } from './certificate.ts';
 export { crdFolder, crdFolders } from './crd-copy.ts';
 export { CRD_HISTORIES, type CrdHistory } from './crd-histories.ts';
+export {
+  type EmbeddedVCenter,
+  type EmbeddedVCenterOptions,
+  startEmbeddedVCenter,
+} from './embedded/vcenter/embedded-vcenter.ts';
 export { API_SERVER_ERAS, type ApiServerEra } from './era.ts';
 export { SandboxError, type SandboxErrorCode } from './errors.ts';
 export { type NeighbourOptions, type RunningNeighbour, startNeighbour } from './neighbour.ts';

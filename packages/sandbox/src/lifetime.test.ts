@@ -6,9 +6,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { backendOf } from './backend.ts';
 import { identityOf, type ProcessIdentity, stateOf } from './process-identity.ts';
 import { scratchFolder, sweep } from './workdir.ts';
 
+/** etcd and kube-apiserver, or the one embedded process. */
+const PLANE = backendOf() === 'real' ? 2 : 1;
 const BIN = join(import.meta.dirname, '../bin/drydock-sandbox.js');
 
 /** A launcher with a temp folder of its own, so that nobody else's start sweeps what a test looks at. */
@@ -87,7 +90,7 @@ test('up prints one line of JSON, and SIGTERM leaves no process and no file', as
   assert.deepEqual(Object.keys(up.vcenter as object).sort(), ['ca', 'password', 'switchboard', 'url', 'user']);
   assert.ok(existsSync(String(up.kubeconfig)));
   const servers = launcher.servers();
-  assert.equal(servers.length, 3);
+  assert.equal(servers.length, PLANE + 1);
   assert.deepEqual(new Set(servers.map(stateOf)), new Set(['alive']));
   assert.deepEqual(await launcher.kill('SIGTERM'), { code: 143, signal: null });
   assert.deepEqual(new Set(servers.map(stateOf)), new Set(['dead']));
@@ -116,7 +119,7 @@ test('servers end with a SIGKILLed launcher, and the next start sweeps its folde
   await using launcher = launch(SCRIPT);
   assert.equal(await launcher.line, 'up');
   const servers = launcher.servers();
-  assert.equal(servers.length, 2);
+  assert.equal(servers.length, PLANE);
   assert.deepEqual(sweep(launcher.temp), []);
   await launcher.kill('SIGKILL');
   await until('the servers have ended', () => servers.every((one) => stateOf(one) === 'dead'));

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { parse } from 'yaml';
 import { type Api, type Credentials, createApi } from './api.ts';
+import { withoutRealServers } from './backend.ts';
 import { findBinaries } from './binaries.ts';
 import { SandboxError } from './errors.ts';
 import { identityOf } from './process-identity.ts';
@@ -123,7 +124,9 @@ suite('a sandbox with the newest OpenShift CRDs', () => {
     });
   }
 
-  test('etcd restarts alone, and the data is still there', async () => {
+  test('etcd restarts alone, and the data is still there', {
+    skip: withoutRealServers('it restarts etcd'),
+  }, async () => {
     await api.call('POST', NAMESPACES, { body: namespace('kept-over-etcd') });
     const server = sandbox.apiserver.pid;
     await sandbox.etcd.kill();
@@ -139,7 +142,9 @@ suite('a sandbox with the newest OpenShift CRDs', () => {
   });
 });
 
-test('KUBEBUILDER_ASSETS names the binaries, and an incomplete folder is told in words', async () => {
+const skip = withoutRealServers('it starts kube-apiserver and etcd');
+
+test('KUBEBUILDER_ASSETS names the binaries, and an incomplete folder is told in words', { skip }, async () => {
   using folder = scratchFolder();
   const assets = folder.path;
   const { etcd, apiserver } = findBinaries('');
@@ -173,7 +178,7 @@ test('a sandbox without Kubernetes has a vCenter that answers, and nothing else'
   assert.deepEqual(sessions, []);
 });
 
-test('a server that refuses its flags is told with its own words', async () => {
+test('a server that refuses its flags is told with its own words', { skip }, async () => {
   await assert.rejects(
     startSandbox({ apiserverFlags: ['--no-such-flag'] }),
     (error) => error instanceof SandboxError && error.code === 'ServerExited' && /no-such-flag/.test(error.message),

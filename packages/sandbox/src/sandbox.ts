@@ -1,9 +1,14 @@
 import type { Credentials } from './api.ts';
+import { type Backend, backendOf, needsRealServers } from './backend.ts';
+import { noteBackend } from './backend-log.ts';
 import { findBinaries } from './binaries.ts';
 import { build, type GoServer } from './build.ts';
 import { createAuthority, type Subject } from './certificate.ts';
 import { type ControlPlane, defineControlPlane } from './control-plane.ts';
 import { crdSetName, installCrds, type ServedKind, warm } from './crd-install.ts';
+import { defineEmbeddedPlane } from './embedded/embedded-plane.ts';
+import { defineEmbeddedWorkloads } from './embedded/embedded-workloads.ts';
+import { defineEmbeddedVCenter } from './embedded/vcenter/embedded-vcenter.ts';
 import type { ApiServerEra } from './era.ts';
 import { SandboxError } from './errors.ts';
 import { guardExit } from './exit-guard.ts';
@@ -14,13 +19,18 @@ import { defineWorkloads, type Workloads, type WorkloadsOptions } from './worklo
 
 /** What `startSandbox` starts. */
 export interface SandboxOptions {
+  /**
+   * `embedded`: servers in TypeScript that start in a fraction of a second; `real`: kube-apiserver, etcd and govmomi's simulator, which
+   * are built with Go the first time. Where this is left out, the variable SERVERS decides; without it, `embedded`.
+   */
+  readonly backend?: Backend;
   /** A simulated vCenter beside the API server; none by default. */
   readonly vcenter?: boolean | VCenterOptions;
   /** False: the vCenter alone is started, in a fraction of the time; nothing answers at `server`. Default true. */
   readonly kubernetes?: boolean;
   /**
-   * Controllers, a scheduler and nodes whose pods do nothing, so that Deployments roll out; none by default. They are built the first
-   * time they are asked for (minutes), and are those of 1.34 in every era.
+   * Controllers, a scheduler and nodes whose pods do nothing, so that Deployments roll out; none by default. With the real back end, they
+   * are built the first time they are asked for (minutes), and are those of 1.34 in every era; the embedded one simulates them.
    */
   readonly workloads?: boolean | WorkloadsOptions;
   /** CRDs to install: `openshift` (the newest set), a set such as `openshift-4.17`, files or folders. */
@@ -47,6 +57,8 @@ export interface Sandbox extends AsyncDisposable {
   readonly ca: string;
   /** The temp folder with the servers' logs (`<name>.log`); it goes with the sandbox. */
   readonly directory: string;
+  readonly backend: Backend;
+  /** The embedded back end has none: its methods reject. */
   readonly etcd: Server;
   /** Its `start` also warms each installed kind, so that no test meets the first 429. */
   readonly apiserver: Server;
@@ -91,11 +103,11 @@ function setsOf(sources: readonly string[]): readonly string[] {
   return sources.map(crdSetName).filter((name) => name !== undefined);
 }
 
-function prepare(options: SandboxOptions, vcenter: boolean): Promise<void> {
+function prepare(options: SandboxOptions, backend: Backend, vcenter: boolean): Promise<void> {
   const servers: GoServer[] = [
-    ...(options.kubernetes === false ? [] : findBinaries().needed(options.era ?? 'E2')),
-    ...(vcenter ? (['drydock-vcenter'] as const) : []),
-    ...(options.workloads ? (['drydock-workloads'] as const) : []),
+    ...(options.kubernetes === false || backend === 'embedded' ? [] : findBinaries().needed(options.era ?? 'E2')),
+    ...(vcenter && backend === 'real' ? (['drydock-vcenter'] as const) : []),
+    ...(options.workloads && backend === 'real' ? (['drydock-workloads'] as const) : []),
   ];
   const crds = setsOf(options.crds ?? []);
   const log = options.log === undefined ? {} : { log: options.log };
@@ -123,8 +135,8 @@ function withWarmStart(plane: ControlPlane, kinds: () => readonly ServedKind[]):
 }
 
 /**
- * Starts etcd, kube-apiserver and, if wanted, a simulated vCenter on free loopback ports with a fresh CA, and waits
- * until each answers. The first call on a machine builds the servers (minutes; it says so); later ones take seconds.
+ * Starts an API server and, if wanted, a simulated vCenter on free loopback ports with a fresh CA, and waits until each answers. With
+ * the real back end, the first call on a machine builds the servers (minutes; it says so); later ones take seconds.
  *
  * Files and processes end with the sandbox, with this process, and on SIGINT, SIGTERM and SIGHUP. What a SIGKILL
  * leaves in the temp folder the next start sweeps.
@@ -138,11 +150,13 @@ export function startSandbox(
 export function startSandbox(options?: SandboxOptions): Promise<Sandbox>;
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const wanted = options.vcenter === true ? {} : options.vcenter || undefined;
-  await prepare(options, wanted !== undefined);
+  const backend = options.backend ?? backendOf();
+  await prepare(options, backend, wanted !== undefined);
+  noteBackend(backend);
   sweep();
   for (let attempt = 1; ; attempt++) {
     try {
-      return await launch(options, wanted);
+      return await launch(options, backend, wanted);
     } catch (error) {
       // Most likely somebody took a port between our choice and the server's bind: choose again.
       if (attempt === 3 || !(error instanceof SandboxError) || error.code !== 'ServerExited') throw error;
@@ -150,7 +164,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   }
 }
 
-async function launch(options: SandboxOptions, wanted: VCenterOptions | undefined): Promise<Sandbox> {
+async function launch(options: SandboxOptions, backend: Backend, wanted: VCenterOptions | undefined): Promise<Sandbox> {
   const directory = createWorkDirectory();
   const servers: OwnedServer[] = [];
   const disarm = guardExit(() => {
@@ -169,24 +183,34 @@ async function launch(options: SandboxOptions, wanted: VCenterOptions | undefine
   const ca = directory.write('ca.crt', authority.certificate);
   const binaries = findBinaries();
   let era = options.era ?? 'E2';
-  const plane = await defineControlPlane({
+  const wantedWorkloads = options.workloads === true ? {} : options.workloads || undefined;
+  const define = backend === 'embedded' ? defineEmbeddedPlane : defineControlPlane;
+  const plane = await define({
     directory,
     authority,
     binaries,
     era: () => era,
-    workloads: Boolean(options.workloads),
+    workloads: wantedWorkloads,
     apiserverFlags: options.apiserverFlags ?? [],
   });
   starting.use(plane.api);
-  const simulator = wanted === undefined ? undefined : defineVCenter(directory, authority, ca, wanted);
+  const defineSimulator = backend === 'embedded' ? defineEmbeddedVCenter : defineVCenter;
+  const simulator = wanted === undefined ? undefined : defineSimulator(directory, authority, ca, wanted);
   const kubeconfig = plane.kubeconfigFor({ user: 'sandbox-admin', groups: ['system:masters'] });
-  const workloads = options.workloads
-    ? defineWorkloads({
-        ...{ directory, kubeconfig, api: plane.api, signingKey: plane.signingKey, era: () => era },
-        options: options.workloads === true ? {} : options.workloads,
-      })
-    : undefined;
-  servers.push(plane.apiserver, plane.etcd, ...(simulator === undefined ? [] : [simulator.server]));
+  const workloads =
+    wantedWorkloads === undefined
+      ? undefined
+      : backend === 'embedded'
+        ? defineEmbeddedWorkloads(plane.api)
+        : defineWorkloads({
+            ...{ directory, kubeconfig, api: plane.api, signingKey: plane.signingKey, era: () => era },
+            options: wantedWorkloads,
+          });
+  servers.push(
+    plane.apiserver,
+    ...(backend === 'embedded' ? [] : [plane.etcd]),
+    ...(simulator === undefined ? [] : [simulator.server]),
+  );
   servers.push(...(workloads?.owned ?? []));
 
   const kinds = new Map<string, ServedKind>();
@@ -194,8 +218,7 @@ async function launch(options: SandboxOptions, wanted: VCenterOptions | undefine
     for (const kind of await installCrds(plane.api, sources, signal)) kinds.set(kind.listPath, kind);
   };
   const startPlane = async (): Promise<void> => {
-    await plane.etcd.start(optional(options.signal));
-    await plane.apiserver.start(optional(options.signal));
+    await plane.start(optional(options.signal));
     await Promise.all([install(options.crds ?? [], options.signal), workloads?.start(optional(options.signal))]);
   };
   const plain = options.kubernetes === false;
@@ -210,17 +233,20 @@ async function launch(options: SandboxOptions, wanted: VCenterOptions | undefine
     admin: plane.admin,
     ca,
     directory: directory.path,
+    backend,
     etcd: plane.etcd,
     apiserver,
     get era() {
       return era;
     },
     switchEra: async (next, { signal } = {}) => {
-      await build({ servers: binaries.needed(next), crds: [], ...log, ...optional(signal) });
+      const servers = backend === 'embedded' ? [] : binaries.needed(next);
+      await build({ servers, crds: [], ...log, ...optional(signal) });
       era = next;
       await apiserver.restart(optional(signal));
     },
     startReplica: async (of, { address = '127.0.0.1', signal } = {}) => {
+      if (backend === 'embedded') throw needsRealServers('second API server on the same data');
       await build({ servers: binaries.needed(of), crds: [], ...log, ...optional(signal) });
       const replica = await plane.replica(of, address);
       running.use(replica.api);

@@ -33,6 +33,8 @@ export interface ServerSpec {
   readonly ready: (line: string | undefined, signal: AbortSignal) => Promise<boolean>;
   /** How long the server may take to answer, in milliseconds; 120,000 by default. */
   readonly timeoutMs?: number;
+  /** How often readiness is asked for, in milliseconds; 50 by default. */
+  readonly pollMs?: number;
 }
 
 /** What the sandbox itself may do to a server, beyond its users. */
@@ -123,7 +125,7 @@ export function defineServer(spec: ServerSpec): OwnedServer {
           { retriable: true },
         );
       }
-      await delay(POLL_MS);
+      await delay(spec.pollMs ?? POLL_MS);
     }
   };
 

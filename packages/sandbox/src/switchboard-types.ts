@@ -112,6 +112,8 @@ export interface Sessions {
   readonly logins: number;
   readonly refused: number;
   readonly logouts: number;
+  /** Accounts that are locked now, in lower case. */
+  readonly locked: readonly string[];
 }
 
 /** Differences between simulator and vCenter that are evened out. */

@@ -80,6 +80,8 @@ export interface Switchboard {
   killSessions(ids?: readonly string[], options?: SwitchboardCall): Promise<number>;
   /** Refuses logins from now on, with InvalidLogin or the given fault. */
   refuseLogins(refuse: boolean, fault?: Rule['fault'], options?: SwitchboardCall): Promise<void>;
+  /** From now on, locks accounts as vCenter does by default: five refused logins within three minutes lock one for five minutes. */
+  lockAccounts(options?: SwitchboardCall): Promise<void>;
   /**
    * Privileges that are not granted; replaces the former list. Questions are answered accordingly, and calls that need one
    * fail with NoPermission and its name (REST: 403).
@@ -221,6 +223,7 @@ export function connectSwitchboard(url: string): Switchboard {
     sessions: (call) => get('/sessions', call),
     killSessions: async (ids = [], call) =>
       (await send<{ killed: number }>('POST', '/sessions/kill', { ids }, call)).killed,
+    lockAccounts: (call) => act('PUT', '/logins', { refuse: false, lockout: true }, call),
     refuseLogins: (refuse, fault, call) => act('PUT', '/logins', { refuse, fault }, call),
     denyPrivileges: (denied, call) => act('PUT', '/privileges', { denied }, call),
     restart: (how = {}, call) => act('POST', '/restart', how, call),

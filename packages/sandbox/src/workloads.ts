@@ -30,7 +30,7 @@ export interface PodRule {
   readonly afterMs?: number;
 }
 
-/** Upstream's controllers and scheduler, and a kubelet that runs nothing. */
+/** Controllers, a scheduler, and a kubelet that runs nothing: upstream's, or the simulator of the embedded API server, which has no processes of its own. */
 export interface Workloads {
   readonly controllers: Server;
   readonly scheduler: Server;
@@ -69,6 +69,12 @@ interface NodeList {
   }[];
 }
 
+/** How many nodes are wanted. */
+export function nodesOf({ nodes = 3 }: WorkloadsOptions): number {
+  if (Number.isSafeInteger(nodes) && nodes >= 1 && nodes <= 500) return nodes;
+  throw new SandboxError('BadInput', `workloads.nodes is ${nodes}: name a number from 1 to 500.`);
+}
+
 /** Defines them; the API server must answer before they start. */
 export function defineWorkloads({
   directory,
@@ -78,9 +84,7 @@ export function defineWorkloads({
   options,
   era,
 }: WorkloadsSpec): WorkloadServers {
-  const nodes = options.nodes ?? 3;
-  if (!Number.isSafeInteger(nodes) || nodes < 1 || nodes > 500)
-    throw new SandboxError('BadInput', `workloads.nodes is ${nodes}: name a number from 1 to 500.`);
+  const nodes = nodesOf(options);
   const common = { directory };
   const command = (role: string, flags: () => readonly string[]) => () => ({
     binary: binaryPath('drydock-workloads'),

@@ -79,7 +79,11 @@ func found[T any](value T, ok bool) (any, error) {
 
 func (vc *vcenter) sessionRoutes() map[string]route {
 	return map[string]route{
-		"GET /sessions": func(*http.Request) (any, error) { return vc.sessions.report(), nil },
+		"GET /sessions": func(*http.Request) (any, error) {
+			report := vc.sessions.report()
+			report.Locked = vc.lockedAccounts()
+			return report, nil
+		},
 		"POST /sessions/kill": func(r *http.Request) (any, error) {
 			which, err := decode[struct {
 				IDs []string `json:"ids"`

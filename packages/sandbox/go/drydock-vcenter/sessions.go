@@ -67,6 +67,8 @@ type sessionReport struct {
 	Logins  int `json:"logins"`
 	Refused int `json:"refused"`
 	Logouts int `json:"logouts"`
+	// Accounts that are locked now.
+	Locked []string `json:"locked"`
 }
 
 type sessionTable struct {
@@ -190,6 +192,20 @@ func (vc *vcenter) kill(ids ...string) int {
 type loginPolicy struct {
 	Refuse bool   `json:"refuse"`
 	Fault  *fault `json:"fault,omitempty"`
+	// Lockout locks accounts as vCenter does by default: five refusals within three minutes lock one for five minutes.
+	Lockout bool `json:"lockout,omitempty"`
+}
+
+const (
+	lockoutRefusals = 5
+	lockoutWindow   = 3 * time.Minute
+	lockoutTime     = 5 * time.Minute
+)
+
+// account is what the lockout knows of a user name.
+type account struct {
+	refused     []time.Time
+	lockedUntil time.Time
 }
 
 func (vc *vcenter) validLogin(login *types.Login) bool {
@@ -198,7 +214,45 @@ func (vc *vcenter) validLogin(login *types.Login) bool {
 	}
 	vc.mu.Lock()
 	defer vc.mu.Unlock()
-	return !vc.logins.Refuse && login.UserName == vc.user && login.Password == vc.password
+	valid := !vc.logins.Refuse && login.UserName == vc.user && login.Password == vc.password
+	if !vc.logins.Lockout {
+		return valid
+	}
+	name := strings.ToLower(login.UserName)
+	known := vc.accounts[name]
+	if known == nil {
+		known = &account{}
+		vc.accounts[name] = known
+	}
+	now := time.Now()
+	if now.Before(known.lockedUntil) {
+		return false
+	}
+	if valid {
+		return true
+	}
+	known.refused = append(known.refused, now)
+	for now.Sub(known.refused[0]) > lockoutWindow {
+		known.refused = known.refused[1:]
+	}
+	if len(known.refused) >= lockoutRefusals {
+		known.lockedUntil = now.Add(lockoutTime)
+	}
+	return false
+}
+
+// lockedAccounts names the accounts that are locked now.
+func (vc *vcenter) lockedAccounts() []string {
+	vc.mu.Lock()
+	defer vc.mu.Unlock()
+	locked := []string{}
+	for name, known := range vc.accounts {
+		if time.Now().Before(known.lockedUntil) {
+			locked = append(locked, name)
+		}
+	}
+	sort.Strings(locked)
+	return locked
 }
 
 func notAuthenticated() fault {

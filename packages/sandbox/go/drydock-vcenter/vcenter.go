@@ -47,8 +47,10 @@ type vcenter struct {
 	mu      sync.Mutex
 	options options
 	logins  loginPolicy
-	denied  map[string]bool
-	outage  outage
+	// By user name in lower case; for the lockout.
+	accounts map[string]*account
+	denied   map[string]bool
+	outage   outage
 }
 
 func startVCenter(f flags, tlsConfig *tls.Config) (*vcenter, error) {
@@ -63,7 +65,7 @@ func startVCenter(f flags, tlsConfig *tls.Config) (*vcenter, error) {
 	vc := &vcenter{
 		user: f.user, password: f.password, key: rand.Text(), model: model,
 		rules: newRuleTable(), sessions: newSessionTable(), calls: newCallTable(), uploads: newUploadTable(),
-		waits: newWaitTable(), leases: newLeaseTable(), names: &nameTable{}, busy: newBusyTable(), hidden: newHiddenTable(), denied: map[string]bool{}, options: defaultOptions(),
+		waits: newWaitTable(), leases: newLeaseTable(), names: &nameTable{}, busy: newBusyTable(), hidden: newHiddenTable(), denied: map[string]bool{}, accounts: map[string]*account{}, options: defaultOptions(),
 	}
 	service := model.Service
 	service.TLS = tlsConfig

@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Agent, request } from 'undici';
+import { type Backend, withoutRealServers } from '../backend.ts';
 import { binaryPath, build } from '../build.ts';
+import { createAuthority } from '../certificate.ts';
+import { EMBEDDED_VCENTER } from '../embedded/vcenter/embedded-vcenter.ts';
+import { cacheDirectory } from '../paths.ts';
 import { connectSwitchboard, type Switchboard } from '../switchboard.ts';
 import { scratchFolder } from '../workdir.ts';
 
@@ -17,7 +23,8 @@ export interface Answer {
 export interface Client {
   /** Posts the content of a SOAP body. */
   call(body: string): Promise<Answer>;
-  login(): Promise<Answer>;
+  /** With the right password by default, as XML text. */
+  login(password?: string): Promise<Answer>;
   put(url: string, bytes: Buffer): Promise<number>;
 }
 
@@ -25,6 +32,8 @@ export interface Client {
 export interface Simulator extends AsyncDisposable {
   readonly board: Switchboard;
   readonly child: ChildProcess;
+  /** `https://127.0.0.1:<port>/sdk`. */
+  readonly url: string;
   /** The folder that the simulator uses for temporary files. */
   readonly scratch: string;
   client(): Client;
@@ -36,7 +45,8 @@ export interface Simulator extends AsyncDisposable {
 export const THIS = (type: string, value: string = type): string => `<_this type="${type}">${value}</_this>`;
 /** A method with its body. */
 export const method = (name: string, body: string): string => `<${name} xmlns="urn:vim25">${body}</${name}>`;
-const LOGIN = method('Login', `${THIS('SessionManager')}<userName>sailor</userName><password>p&amp;w</password>`);
+const loginWith = (password: string): string =>
+  method('Login', `${THIS('SessionManager')}<userName>sailor</userName><password>${password}</password>`);
 /** The simplest call that needs a session. */
 export const TIME: string = method('CurrentTime', THIS('ServiceInstance'));
 /** Name of the fault that was answered. */
@@ -46,20 +56,64 @@ export const fault = ({ text }: Answer): string | undefined =>
 export const value = ({ text }: Answer, tag: string): string =>
   new RegExp(`<${tag}[^>]*>([^<]*)</${tag}>`).exec(text)?.[1] ?? '';
 
-/** Builds the simulator where needed, and starts it. */
-export async function start(): Promise<Simulator> {
-  await build({ servers: ['drydock-vcenter'], crds: [], log: () => undefined });
-  const scratch = scratchFolder();
-  const child = spawn(binaryPath('drydock-vcenter'), ['--user', 'sailor', '--password', 'p&w'], {
+/** A back end that was started. */
+interface Started {
+  readonly child: ChildProcess;
+  readonly url: string;
+  readonly switchboard: string;
+  /** PEM of its CA. */
+  readonly ca: string;
+}
+
+const CREDENTIALS = ['--user', 'sailor', '--password', 'p&w'];
+
+async function spawned(
+  command: string,
+  args: readonly string[],
+  scratch: string,
+): Promise<{ readonly child: ChildProcess; readonly said: Readonly<Record<'url' | 'switchboard' | 'caPem', string>> }> {
+  const child = spawn(command, [...args, ...CREDENTIALS], {
     stdio: ['pipe', 'pipe', 'ignore'],
-    env: { ...process.env, TMPDIR: scratch.path },
+    env: { ...process.env, TMPDIR: scratch, NODE_COMPILE_CACHE: join(cacheDirectory(), 'node') },
   });
   const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
-  const { url, switchboard, caPem } = JSON.parse(line) as Record<'url' | 'switchboard' | 'caPem', string>;
-  const dispatcher = new Agent({ connect: { ca: caPem } });
+  return { child, said: JSON.parse(line) as Record<'url' | 'switchboard' | 'caPem', string> };
+}
+
+const BACKENDS: Readonly<Record<Backend, (scratch: string) => Promise<Started>>> = {
+  real: async (scratch) => {
+    await build({ servers: ['drydock-vcenter'], crds: [], log: () => undefined });
+    const { child, said } = await spawned(binaryPath('drydock-vcenter'), [], scratch);
+    return { child, ...said, ca: said.caPem };
+  },
+  embedded: async (scratch) => {
+    const authority = createAuthority('embedded');
+    const { certificate, privateKey } = authority.issueServer(['127.0.0.1']);
+    const [cert, key] = [join(scratch, 'vcenter.crt'), join(scratch, 'vcenter.key')];
+    writeFileSync(cert, certificate);
+    writeFileSync(key, privateKey);
+    const { child, said } = await spawned(process.execPath, [EMBEDDED_VCENTER, '--cert', cert, '--key', key], scratch);
+    return { child, ...said, ca: authority.certificate };
+  },
+};
+
+/** Both, for tests that hold one to the other. */
+export const backends: readonly Backend[] = ['embedded', 'real'];
+
+/** Why tests of a back end are skipped, or false: the embedded one is always there. */
+export function skips(backend: Backend): string | false {
+  return backend === 'real' && withoutRealServers("govmomi's simulator gives the same answers");
+}
+
+/** Starts a back end with nothing else. */
+export async function start(backend: Backend): Promise<Simulator> {
+  const scratch = scratchFolder();
+  const { child, url, switchboard, ca } = await BACKENDS[backend](scratch.path);
+  const dispatcher = new Agent({ connect: { ca } });
   return {
     board: connectSwitchboard(switchboard),
     child,
+    url,
     scratch: scratch.path,
     client() {
       let cookie = '';
@@ -76,7 +130,7 @@ export async function start(): Promise<Simulator> {
       };
       return {
         call,
-        login: () => call(LOGIN),
+        login: (password = 'p&amp;w') => call(loginWith(password)),
         put: async (to, bytes) => {
           const response = await request(to, { method: 'POST', dispatcher, body: bytes });
           await response.body.dump();
@@ -102,7 +156,7 @@ export async function start(): Promise<Simulator> {
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null && child.signalCode === null) {
         const gone = once(child, 'exit');
-        child.stdin.end();
+        child.stdin?.end();
         await gone;
       }
       await dispatcher.destroy();
