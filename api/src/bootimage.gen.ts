@@ -163,10 +163,10 @@ export interface BootImageStatus {
   readonly pins?: readonly BootImageStatusPin[];
   /**
    * Conditions by type: UpToDate, Progressing, Blocked, Pinned where a pin is obeyed, Paused where a person wants
-   * nothing to be begun and nobody leads, and on clouds Verified. Verified is True where machines are known to start
-   * from the image, False where they are known not to, and Unknown where nobody could look, with what is missing in
-   * the message. It speaks of the target while the set is being moved to it or waits for it, else of the current
-   * image.
+   * nothing to be begun and nobody leads, StubTrusted (whether new machines trust machine-config-server), and on
+   * clouds Verified. Verified is True where machines are known to start from the image, False where they are known not
+   * to, and Unknown where nobody could look, with what is missing in the message. It speaks of the target while the
+   * set is being moved to it or waits for it, else of the current image.
    */
   readonly conditions?: readonly BootImageStatusCondition[];
 }
@@ -313,7 +313,8 @@ export interface BootImageStatusPin {
   readonly liftedAt?: string;
   /**
    * Who lifted it: the person that spec.lifted names, the author of the pin that replaced it, drydock where it lapsed,
-   * or unknown.
+   * the field manager of another client that removed spec.pin, or unknown where that client left none, such as kubectl
+   * edit.
    */
   readonly liftedBy?: string;
   /** Why it was lifted, in the words of that person; what happened where nobody gave a reason. */

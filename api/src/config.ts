@@ -48,6 +48,8 @@ export interface Infrastructure {
   readonly status?: {
     readonly infrastructureName?: string;
     readonly platform?: string;
+    /** `https://api-int.<cluster>:6443`: where machines reach the API server. */
+    readonly apiServerInternalURI?: string;
     readonly controlPlaneTopology?: string;
     readonly infrastructureTopology?: string;
     readonly platformStatus?: {

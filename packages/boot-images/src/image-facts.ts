@@ -1,4 +1,5 @@
 import type { BootImageStatusCanary } from '@drydock/api';
+import type { StubTrust } from './stub-authority.ts';
 
 /** Whether the image that new machines start from is known to start where the set makes them. */
 export interface Verified {
@@ -33,6 +34,8 @@ export interface ImageFacts {
   readonly because?: string;
   /** Of the target where the set is to be switched, else of the current image; absent where nobody has looked. */
   readonly verified?: Verified;
+  /** Whether its machines trust the server that they get their configuration from; absent where they ask none, or where nobody has looked. */
+  readonly stub?: StubTrust;
   /** What a move that cannot be made now would aim at, as attempts name it. */
   readonly aim?: string;
   /** What a pass counts of its moves; {@link noAttempts} where nothing is, absent where no pass says so. */
@@ -82,7 +85,7 @@ export interface TemplateFacts {
 
 /** The facts among whatever else `of` says. */
 export function factsOf(of: ImageFacts): ImageFacts {
-  const { current, target, template, because, verified, marketplaceVersion, changedBy, pinned, origins } = of;
+  const { current, target, template, because, verified, marketplaceVersion, changedBy, pinned, origins, stub } = of;
   return {
     ...(changedBy === undefined ? {} : { changedBy }),
     ...(pinned === undefined ? {} : { pinned }),
@@ -92,6 +95,7 @@ export function factsOf(of: ImageFacts): ImageFacts {
     ...(template === undefined ? {} : { template }),
     ...(because === undefined ? {} : { because }),
     ...(verified === undefined ? {} : { verified }),
+    ...(stub === undefined ? {} : { stub }),
     ...(marketplaceVersion === undefined ? {} : { marketplaceVersion }),
   };
 }

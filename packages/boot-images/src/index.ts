@@ -30,7 +30,7 @@ export type { LeafEdit } from './observe/provider-spec.ts';
 export { clusterRecords } from './observe/records.ts';
 export { referenceIndex } from './observe/references.ts';
 export type { DiskArtifact, Stream } from './observe/stream.ts';
-export { compareReleases, type DowngradePolicy } from './observe/version.ts';
+export { buildDate, compareReleases, type DowngradePolicy } from './observe/version.ts';
 export { platformOf, type World } from './observe/world.ts';
 export { pinnedWorld } from './pass/pinned-world.ts';
 export { type CarriedOut, type CarryOutHooks, carryOut } from './plan/carry-out.ts';
@@ -63,6 +63,7 @@ export { type SetPlace, type Standings, type StandingsInput, standings } from '.
 export { imageOf as bootImageOf } from './status/boot-image-store.ts';
 export { degradedType, progressingType } from './status/conditions.ts';
 export { type PinEntry, pinsOf } from './status/pin-history.ts';
+export { lacksPinWriter, type PinWriters, pinWriters } from './status/pin-writers.ts';
 export {
   type ClusterTree,
   clusterTree,
@@ -71,7 +72,9 @@ export {
   type TreeRelease,
   type TreeSet,
 } from './tree.ts';
-export { machineApiNamespace, type StubSecret } from './user-data/user-data.ts';
+export { machineApiNamespace } from './user-data/machine-api.ts';
+export { emptyOldStub } from './user-data/old-stub.ts';
+export type { StubSecret } from './user-data/user-data.ts';
 export { createVerdict, type Verdict, type VerdictOptions } from './verdict/cluster-operator.ts';
 export { neededTemplate } from './vsphere/needed.ts';
 export type { ImageStore, TemplatePublication, VSphereOptions } from './vsphere/options.ts';

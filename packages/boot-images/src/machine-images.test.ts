@@ -4,7 +4,7 @@ import { type BootImage, Infrastructure, Machine, MachineSet } from '@drydock/ap
 import type { KubeObject, Resource } from '@drydock/kube';
 import { memoryCluster } from '@drydock/kube/testing';
 import { machineImages } from './machine-images.ts';
-import { machineApiNamespace as namespace } from './user-data/user-data.ts';
+import { machineApiNamespace as namespace } from './user-data/machine-api.ts';
 import { worldNow } from './world-now.ts';
 
 const core = { group: 'cluster.x-k8s.io', version: 'v1beta1', scope: 'Namespaced' } as const;

@@ -12,7 +12,7 @@ import { compareReleases } from './observe/version.ts';
 import { platformOf, type World } from './observe/world.ts';
 import type { Platform } from './platform.ts';
 import { cloudPlatforms, lazyPlatforms } from './platforms.ts';
-import { machineApiNamespace } from './user-data/user-data.ts';
+import { machineApiNamespace } from './user-data/machine-api.ts';
 import { leafName } from './vsphere/names.ts';
 import { vspherePlatform } from './vsphere/platform.ts';
 import { recordedStore } from './vsphere/recorded-store.ts';

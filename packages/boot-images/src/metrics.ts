@@ -1,5 +1,6 @@
 import { type BootImage, type BootImageStatus, bootImagePhases } from '@drydock/api';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { stubCondition } from './status/boot-image.ts';
 
 /** What boot images count, besides what every controller does. Durations are in seconds. */
 export interface BootImageMetrics {
@@ -66,6 +67,19 @@ export function bootImageMetrics(registry: Registry = new Registry()): BootImage
       for (const { status } of all()) {
         const { set, phase, reason = '' } = status ?? {};
         if (set !== undefined && (phase === 'Blocked' || phase === 'Failed')) this.set({ set, reason }, 1);
+      }
+    },
+  });
+  new Gauge({
+    name: 'drydock_bootimage_stub_authority',
+    help: '1 for each machine set whose machines get their configuration from a server, with whether they trust it.',
+    labelNames: ['set', 'status', 'reason'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { status: said } of all()) {
+        const { status, reason = '' } = said?.conditions?.find(({ type }) => type === stubCondition) ?? {};
+        if (said?.set !== undefined && status !== undefined) this.set({ set: said.set, status, reason }, 1);
       }
     },
   });

@@ -12,6 +12,7 @@ import {
   type KubeClient,
   type KubeObject,
   keyOf,
+  keyText,
   type Leader,
   type ManagedCache,
   on,
@@ -43,6 +44,7 @@ import { skewReleases } from './skew/releases.ts';
 import type { Stamp } from './skew/stamp.ts';
 import { attemptsIn, imageOf as bootImageFor } from './status/boot-image-store.ts';
 import { type Definitions, type KeepStatuses, watchDefinitions } from './status/definitions.ts';
+import { machineApiNamespace } from './user-data/machine-api.ts';
 import { createVerdict } from './verdict/cluster-operator.ts';
 import { type ImageStore, importerIsLive, type TemplatePublication } from './vsphere/options.ts';
 import { vspherePlatform } from './vsphere/platform.ts';
@@ -243,6 +245,7 @@ function controllerHalf(
       const platform = ports.world.infrastructure()?.status?.platformStatus?.type ?? '';
       noteSetChange(change, state, platforms.get(platform));
     },
+    onUserData: (name) => void state.stubTrusts.delete(keyText({ namespace: machineApiNamespace, name })),
     failureOf: (set) => state.retries.get(set, 0)?.code,
   });
   const templates = (options.templates === undefined ? [] : [options.templates]).map((signal) =>

@@ -30,7 +30,7 @@ import { credentialSecrets } from './observe/credential-secrets.ts';
 import { gatesNow } from './observe/feature-gates.ts';
 import { platformOf, type World } from './observe/world.ts';
 import { remembered } from './remembered.ts';
-import { machineApiNamespace } from './user-data/user-data.ts';
+import { machineApiNamespace } from './user-data/machine-api.ts';
 import { installConfigKey } from './vsphere/install-config.ts';
 import { goldenName, goldenNamespace, machineConfigurationName } from './wakes/triggers.ts';
 

@@ -24,7 +24,7 @@ after(async () => {
 
 /** A cluster whose EC2 is signed by an authority that this process does not know. */
 function cluster(): FakeCluster {
-  const platform = awsPlatform({ env: ec2.options.env, bounds: { attempts: 1, exchangeMs: 2_000 } });
+  const platform = awsPlatform({ env: ec2.options.env, bounds: { attempts: 1, exchangeMs: 20_000 } });
   opened.push(platform);
   const c = fakeCluster({ sets: [awsSet('wk-a')], stream: awsStream, infrastructure: awsInfrastructure, platform });
   furnishAws(c.client, ec2);

@@ -76,7 +76,7 @@ test('Secrets that are missing, half-filled, of another form, or no longer accep
   ] as const)
     assert.match(await missing(asked), why);
   ec2().how.keysAccepted = false;
-  assert.match(await missing({}), /^valid credentials: EC2 refused them: AWS was not able to validate/);
+  assert.match(await missing({}), /^valid credentials: EC2 refused them: “AWS was not able to validate/);
   assert.match(
     await missing(file(`[default]\n${reader('base')}[base]\n${keys()}`)),
     /^valid credentials: .*InvalidClientTokenId/,
@@ -115,5 +115,5 @@ test('a session that was ended is replaced once', async () => {
   publishAmi(ec2(), { id: oldAwsImage });
   assert.deepEqual(await look({ ...file(web()), ami: oldAwsImage }, looking), available);
   ec2().fault = ({ host }) => (host.startsWith('ec2.') ? ec2Error(400, 'ExpiredToken', 'expired') : undefined);
-  assert.match(await missing(file(web())), /^valid credentials: EC2 refused them: expired/);
+  assert.match(await missing(file(web())), /^valid credentials: EC2 refused them: “expired/);
 });

@@ -167,7 +167,7 @@ test('where EC2 does not say which ids it refuses, they are found by halves', as
 
 test('no right: the permission is named', async () => {
   ec2().denied.add('DescribeImages');
-  assert.match(await missing({}), /^permission ec2:DescribeImages: You are not authorized/);
+  assert.match(await missing({}), /^permission ec2:DescribeImages: “You are not authorized/);
   ec2().fault = () => ec2Error(401, 'OptInRequired', 'You are not subscribed to this service');
   assert.match(await missing({}), /^an account that has enabled region us-east-1: /);
 });
@@ -205,7 +205,7 @@ test('an answer that is none of the API, and one without an end, are no answer',
   ec2().fault = () => ({ status: 403, body: '<html>a proxy' });
   await assert.rejects(look(), ({ message }: Error) => /HTTP 403: HTTP 403/.test(message));
   ec2().fault = () => ec2Error(400, 'InvalidParameterValue', 'no');
-  await assert.rejects(look(), ({ message }: Error) => /InvalidParameterValue: no/.test(message));
+  await assert.rejects(look(), ({ message }: Error) => /InvalidParameterValue: “no”/.test(message));
   const empty = {
     status: 200,
     body: '<DescribeImagesResponse><imagesSet/><nextToken>x</nextToken></DescribeImagesResponse>',

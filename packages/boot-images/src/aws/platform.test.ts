@@ -56,7 +56,7 @@ beforeEach(() => {
 function cluster(options: FakeClusterOptions = {}): FakeCluster {
   const platform = awsPlatform({
     ...ec2.options,
-    bounds: { attempts: 1, exchangeMs: 2_000 },
+    bounds: { attempts: 1, exchangeMs: 20_000 },
     clock: { now: () => c.clock, date: () => new Date(), sleep: async () => undefined },
   });
   opened.push(platform);
@@ -218,7 +218,7 @@ test('BI-V99 a current image that is gone is an error of its set in EC2’s word
   assert.equal(status, 'True');
   assert.match(
     message,
-    /error syncing MAPI MachineSet wk-a: failed to reconcile machineset wk-a, err: DescribeImages failed for ami-00000000000000dad: InvalidAMIID\.NotFound: The image id '\[ami-00000000000000dad\]' does not exist/,
+    /error syncing MAPI MachineSet wk-a: failed to reconcile machineset wk-a, err: DescribeImages failed for ami-00000000000000dad: InvalidAMIID\.NotFound: “The image id '\[ami-00000000000000dad\]' does not exist/,
   );
   assert.match(message, /failed to reconcile machineset wk-c, err: AMI ami-00000000000000bad not found/);
   assert.deepEqual([ami(c), ami(c, 'wk-b')], [{ id: gone }, { id: awsImage }]);

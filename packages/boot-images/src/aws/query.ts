@@ -1,3 +1,4 @@
+import { quotedPhrase } from '@drydock/api/text';
 import { type Clock, systemClock } from '@drydock/kube';
 import { type CloudAnswer, type CloudHttps, invalidAnswer, quoted } from '../cloud/https.ts';
 import { type AwsKeys, FORM, signedHeaders } from './signature.ts';
@@ -69,6 +70,7 @@ function refusedIn({ status, text }: CloudAnswer): Extract<QueryAnswer, { readon
     if (!(error instanceof XmlInvalid)) throw error;
   }
   const error = childOf(childOf(root, 'Errors') ?? root, 'Error');
-  const message = quoted(textAt(error, 'Message') ?? `HTTP ${status}`);
-  return { kind: 'refused', status, code: textAt(error, 'Code') ?? '', message };
+  const said = textAt(error, 'Message');
+  const message = said === undefined ? `HTTP ${status}` : quoted(said);
+  return { kind: 'refused', status, code: quotedPhrase(textAt(error, 'Code') ?? ''), message };
 }

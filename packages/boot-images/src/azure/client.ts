@@ -1,3 +1,4 @@
+import { quotedPhrase } from '@drydock/api/text';
 import type { Answer, Unverified } from '../cloud/availability.ts';
 import { type CloudAnswer, type CloudHttps, invalidAnswer, quoted } from '../cloud/https.ts';
 import { type TokenRefused, type Tokens, withToken } from '../cloud/tokens.ts';
@@ -232,7 +233,10 @@ function placesOf(names: readonly unknown[]): ReadonlySet<string> {
 function errorIn({ status, text }: CloudAnswer): { readonly code: string; readonly message: string } {
   const body = object(parsedJson(text));
   const error = isObject(body['error']) ? body['error'] : body;
-  const code = nonEmpty(error['code']) ?? '';
-  const message = nonEmpty(error['message']) ?? (code === '' ? `HTTP ${status}` : code);
-  return { code, message: quoted(message) };
+  const code = nonEmpty(error['code']);
+  const said = nonEmpty(error['message']) ?? code;
+  return {
+    code: code === undefined ? '' : quotedPhrase(code),
+    message: said === undefined ? `HTTP ${status}` : quoted(said),
+  };
 }

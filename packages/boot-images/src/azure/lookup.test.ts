@@ -39,7 +39,7 @@ const paid = bought('rh-ocp-worker', 'rh-ocp-worker');
 
 before(async () => {
   azure = await startAzure();
-  https = cloudHttps({ ...azure.options, bounds: { attempts: 1, exchangeMs: 2_000, bytes: 1 << 20 } });
+  https = cloudHttps({ ...azure.options, bounds: { attempts: 1, exchangeMs: 20_000, bytes: 1 << 20 } });
   tokenFile = join(await mkdtemp(join(tmpdir(), 'drydock-azure-')), 'token');
   await writeFile(tokenFile, azure.subjectToken);
 });
@@ -269,14 +269,14 @@ test('what says nothing of the image is no verdict on it: a provider that is not
     compute(status, code);
     assert.match(
       await missing({}),
-      /^provider Microsoft\.Compute, registered in subscription 33333333-.*: not registered/,
+      /^provider Microsoft\.Compute, registered in subscription 33333333-.*: “not registered”/,
     );
   }
   azure.fault = undefined;
   azure.terms.clear();
   assert.match(
     await missing({ image: paidImage(paid) }),
-    /^whether the terms of plan redhat:rh-ocp-worker:rh-ocp-worker are accepted: Offer .* not found/,
+    /^whether the terms of plan redhat:rh-ocp-worker:rh-ocp-worker are accepted: “Offer .* not found/,
   );
   for (const image of [unpaidImage({ ...second, version: 'latest' }), { publisher: 'redhat' }])
     assert.match(await missing({ image }), /names no version/);
@@ -328,7 +328,7 @@ test('a token that was revoked is replaced once', async () => {
   assert.deepEqual(await look({ image: unpaidImage(another) }, looking), { kind: 'available' });
   azure.fault = ({ host }) =>
     host.startsWith('management.') ? azureError(401, 'ExpiredAuthenticationToken', 'expired') : undefined;
-  assert.match(await missing({}), /^valid credentials: Azure refused them: expired/);
+  assert.match(await missing({}), /^valid credentials: Azure refused them: “expired”/);
 });
 
 for (const host of ['management.azure.com', 'login.microsoftonline.com'])
@@ -362,5 +362,5 @@ test('an answer that is no image, another one, no terms, or has no end, is no an
   azure.fault = ({ path }) => (path.includes('/vmimage/') ? 'endless' : undefined);
   await assert.rejects(look(), ({ message }: Error) => /larger than/.test(message));
   azure.fault = ({ path }) => (path.includes('/vmimage/') ? azureError(418, 'Teapot', 'no') : undefined);
-  await assert.rejects(look(), ({ message }: Error) => /HTTP 418: no/.test(message));
+  await assert.rejects(look(), ({ message }: Error) => /HTTP 418: “no”/.test(message));
 });

@@ -60,7 +60,7 @@ function cluster(
 ): FakeCluster {
   const platform = azurePlatform({
     ...azure.options,
-    bounds: { attempts: 1, exchangeMs: 2_000 },
+    bounds: { attempts: 1, exchangeMs: 20_000 },
     clock: { now: () => c.clock, date: () => new Date(), sleep: async () => undefined },
   });
   opened.push(platform);

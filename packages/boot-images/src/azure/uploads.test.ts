@@ -15,7 +15,7 @@ let https: CloudHttps;
 
 before(async () => {
   azure = await startAzure();
-  https = cloudHttps({ ...azure.options, bounds: { attempts: 1, exchangeMs: 2_000 } });
+  https = cloudHttps({ ...azure.options, bounds: { attempts: 1, exchangeMs: 20_000 } });
 });
 after(async () => {
   await https?.[Symbol.asyncDispose]();
@@ -82,6 +82,6 @@ test('an upload that is gone, being made, not in the location, or of another sub
   const elsewhere = await look(`/subscriptions/44444444-bbbb${id}`);
   assert.ok(elsewhere.kind === 'unverified');
   assert.equal(elsewhere.missing, 'access to subscription 44444444-bbbb');
-  assert.match(elsewhere.message, /^The subscription .* could not be found/);
+  assert.match(elsewhere.message, /^“The subscription .* could not be found/);
   assert.equal((await look(installerUpload(false, 'latest'))).kind, 'unusable', 'a gallery without a version');
 });

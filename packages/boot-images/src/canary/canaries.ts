@@ -5,7 +5,9 @@ import { idOf, type KeptSet, setText } from '../observe/kept-set.ts';
 import type { PointedImage } from '../platform.ts';
 import type { SetPolicy } from '../policy/set-policy.ts';
 import type { SetOutcome } from '../status/subject.ts';
-import { machineApiNamespace } from '../user-data/user-data.ts';
+import { isUntrusted, type StubTrust } from '../stub-authority.ts';
+import { machineApiNamespace } from '../user-data/machine-api.ts';
+import { cannotJoin } from '../user-data/stub-trust.ts';
 import { type CanaryObserved, type CanaryVerdict, canaryMachineOf, decideCanary, isOwnCanary } from './decide.ts';
 import { type CanaryGroup, canaryMachine, groupOf, isCanaryName, unsupported } from './machine.ts';
 import { beginWait, type CanaryClocks, type CanaryWaits, elapsedOf, waitedMs } from './patience.ts';
@@ -33,6 +35,8 @@ export interface CanaryQuestion {
   readonly architecture: string;
   /** How a machine of the set is doing, as the platform itself says, as a clause; undefined where it says nothing. */
   readonly guest?: (uid: string, call: { readonly signal?: AbortSignal | undefined }) => Promise<string | undefined>;
+  /** Whether machines of the set trust the server that they get their configuration from, by a look of now. */
+  readonly stub?: () => Promise<StubTrust | undefined>;
   /** Throws where nothing may be done about the set any more. */
   readonly beforeWrite: () => void;
   /** Writes into the set's BootImage what became of the canary. */
@@ -100,7 +104,7 @@ export function canaries(ports: CanaryPorts, { verdicts, waits, settling, remove
     settles: Settling | undefined,
     call: { readonly signal?: AbortSignal | undefined },
   ): Promise<SetOutcome | undefined> {
-    const { set, policy, image, beforeWrite, record } = question;
+    const { set, policy, image, facts, beforeWrite, record } = question;
     const { timeoutMs, keepOnFailure } = canarySpec(policy.spec);
     const key = keyOf(canaryMachine(set, group, image));
     const end = await stepCanary(group, {
@@ -115,7 +119,14 @@ export function canaries(ports: CanaryPorts, { verdicts, waits, settling, remove
         await create(canaryMachine(set, group, image), group, policy, call);
         created.add(group.machine);
       },
-      judged: (verdict, machine) => withGuest(verdict, machine, question.guest, call),
+      judged: async (verdict, machine) => {
+        const stub = verdict.verdict === 'Failed' ? await question.stub?.() : undefined;
+        // The image is not to blame: nothing is recorded of it.
+        if (isUntrusted(stub)) throw cannotJoin(stub, { ...facts, stub });
+        const told = await withGuest(verdict, machine, question.guest, call);
+        if (stub === undefined || stub.status === 'True') return told;
+        return { ...told, message: `${told.message}; ${stub.message}` };
+      },
       record: (canary) => {
         beforeWrite();
         return record(canary);

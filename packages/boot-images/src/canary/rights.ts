@@ -1,7 +1,7 @@
 import type { BootImagePolicy } from '@drydock/api';
 import type { CallOptions, KubeClient } from '@drydock/kube';
 import type { PolicyWorld } from '../policy/policy-statuses.ts';
-import { machineApiNamespace } from '../user-data/user-data.ts';
+import { machineApiNamespace } from '../user-data/machine-api.ts';
 
 /** What canaries are made with, of Machine API, besides what every role of boot images may do; `deploy/rbac/canary` grants it. */
 const RIGHTS: readonly CanaryRight[] = [

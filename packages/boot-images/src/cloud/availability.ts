@@ -11,7 +11,8 @@ export type Availability =
       readonly reason: Extract<BootImageErrorCode, `Image${string}`>;
       /** A sentence that names the image. */
       readonly message: string;
-      readonly nextStep: string;
+      /** Absent for a pinned image: lifting the pin is what helps. */
+      readonly nextStep?: string;
     }
   | Unverified;
 
@@ -60,7 +61,10 @@ export function verifiedTarget(
   if (availability.kind !== 'unusable') return verified;
   const { reason, message, nextStep } = availability;
   // A person acts, and nothing tells of it: such a failure is looked at again, each time a little later.
-  throw new BootImageError(reason, message, { retriable: false, nextStep, facts: { ...facts, verified, aim } });
+  throw new BootImageError(reason, message, {
+    ...{ retriable: false, facts: { ...facts, verified, aim } },
+    ...(nextStep === undefined ? {} : { nextStep }),
+  });
 }
 
 /** For a set that stays as it is: a cloud that does not answer is no failure of it. */

@@ -121,6 +121,13 @@ test('silence, an endless body and one that drips end at their bounds', async ()
   }
 });
 
+test('an exchange for which less than its own time is left ends with the call', async () => {
+  server.fault = () => 'hang';
+  const { code, message } = await failure({ bounds: { exchangeMs: 10_000, callMs: 150.5 } });
+  assert.equal(code, 'CloudUnavailable');
+  assert.match(message, /no complete answer within 151 ms/);
+});
+
 test('a redirection is not followed, and what is no https:// is not asked', async () => {
   server.fault = () => ({ status: 302, body: '', headers: { location: 'https://elsewhere.example/?token=hunter2' } });
   assert.match((await failure()).message, /a redirection \(HTTP 302\)/);

@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream';
 import { getCACertificates } from 'node:tls';
-import { oneLine } from '@drydock/api/text';
-import { type Clock, isProxy, proxyFromEnv, systemClock } from '@drydock/kube';
+import { quotedText } from '@drydock/api/text';
+import { isProxy, proxyFromEnv } from '@drydock/http/proxy';
+import { type Clock, systemClock } from '@drydock/kube';
 import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
 import { BootImageError } from '../errors.ts';
 
@@ -113,7 +114,8 @@ export function cloudHttps(options: CloudHttpsOptions = {}): CloudHttps {
 
   async function exchange(call: CloudRequest, url: URL, left: number): Promise<CloudAnswer> {
     const { method, headers = {}, body, signal, action } = call;
-    const signals = [AbortSignal.timeout(Math.min(bounds.exchangeMs, left)), closing.signal];
+    const withinMs = Math.max(0, Math.ceil(Math.min(bounds.exchangeMs, left)));
+    const signals = [AbortSignal.timeout(withinMs), closing.signal];
     const until = AbortSignal.any(signal === undefined ? signals : [signal, ...signals]);
     let code = 'CloudUnavailable';
     try {
@@ -134,7 +136,7 @@ export function cloudHttps(options: CloudHttpsOptions = {}): CloudHttps {
         code = 'CloudAnswerInvalid';
         throw invalidAnswer(url.host, action, `the answer is larger than ${bounds.bytes} bytes`);
       }
-      throw unavailable(url.host, action, reasonOf(error, until, bounds.exchangeMs), error);
+      throw unavailable(url.host, action, reasonOf(error, until, withinMs), error);
     } finally {
       onCall?.(url.host, code);
     }
@@ -184,9 +186,9 @@ export function invalidAnswer(host: string, action: string, why: string): BootIm
   });
 }
 
-/** What an answer says, on one line, as far as it is quoted. */
+/** What an answer says, as it is quoted. */
 export function quoted(text: string): string {
-  return oneLine(text).slice(0, 300);
+  return quotedText(text, 300);
 }
 
 function unavailable(host: string, action: string, why: string, cause?: unknown): BootImageError {
@@ -203,8 +205,8 @@ function addressOf({ url, action }: CloudRequest): URL {
 }
 
 /** Codes and no texts: those of others may name what they were given. */
-function reasonOf(error: unknown, until: AbortSignal, exchangeMs: number): string {
-  if (until.aborted) return `no complete answer within ${exchangeMs} ms`;
+function reasonOf(error: unknown, until: AbortSignal, withinMs: number): string {
+  if (until.aborted) return `no complete answer within ${withinMs} ms`;
   for (let at = error; at instanceof Error; at = at instanceof AggregateError ? at.errors[0] : at.cause) {
     const { code } = at as NodeJS.ErrnoException;
     if (typeof code === 'string') return `no complete answer (${code})`;

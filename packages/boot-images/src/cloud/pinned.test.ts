@@ -73,19 +73,17 @@ test('OWN-18 pins on AWS and Azure: the earlier image where it is still there, b
     assert.deepEqual([plan.image.reference, plan.verified?.status, plan.image.edits.length], [earlier, 'True', 1]);
     await assert.rejects(platform(gone).plan(asked({ image: earlier })), {
       ...{ code: 'ImageWithdrawn', retriable: false, message: 'machineset wk-a is pinned to it: it is gone' },
-      nextStep:
-        'drydock image history ms/wk-a shows what can be gone back to, drydock image release ms/wk-a lifts the pin',
+      nextStep: undefined,
     });
     await assert.rejects(platform(there).plan(asked({ release: '9.6' })), { code: 'PinInvalid', retriable: false });
   }
 });
 
-test('a pin to an image that is gone blocks the set, and to what is none is refused, with the command that shows what there is', async () => {
+test('a pin to an image that is gone blocks the set, and to what is none is refused', async () => {
   const platform = platformWith({ look: async () => gone });
   await assert.rejects(platform.plan(input({ image: rhcosCloud('rhcos-earlier') })), {
     ...{ code: 'ImageWithdrawn', retriable: false, message: 'machineset wk-a is pinned to it: it is gone' },
-    nextStep:
-      'drydock image history ms/wk-a shows what can be gone back to, drydock image release ms/wk-a lifts the pin',
+    nextStep: undefined,
   });
   await assert.rejects(platform.plan(input({ release: '9.6' })), { code: 'PinInvalid', retriable: false });
 });

@@ -1,6 +1,6 @@
 import { BootImageError } from '../errors.ts';
 import type { ImageFacts } from '../image-facts.ts';
-import { idOf, setText, unpinning } from '../observe/kept-set.ts';
+import { idOf, setText } from '../observe/kept-set.ts';
 import type { LeafEdit } from '../observe/provider-spec.ts';
 import type { PlatformInput, PlatformPlan } from '../platform.ts';
 import { type Pin, pinnedName } from '../way-back/pin.ts';
@@ -28,14 +28,7 @@ export async function pinnedPlan(move: PinnedMove): Promise<PlatformPlan> {
     return { kind: 'current', ...facts, ...(verified === undefined ? {} : { verified }) };
   }
   const availability = await look?.();
-  const usable: Availability | undefined =
-    availability?.kind === 'unusable'
-      ? {
-          ...availability,
-          message: `${setText(input.set)} is pinned to it: ${availability.message}`,
-          nextStep: unpinning(input.set),
-        }
-      : availability;
+  const usable = availability?.kind === 'unusable' ? pinnedTo(input, availability) : availability;
   const verified = usable === undefined ? undefined : verifiedTarget(reference, usable, facts);
   return {
     ...{ kind: 'switch', image: { edits, reference }, hotLoopValue: reference, ...facts },
@@ -43,10 +36,17 @@ export async function pinnedPlan(move: PinnedMove): Promise<PlatformPlan> {
   };
 }
 
+function pinnedTo(
+  { set }: PlatformInput,
+  { reason, message }: Availability & { readonly kind: 'unusable' },
+): Availability {
+  return { kind: 'unusable', reason, message: `${setText(set)} is pinned to it: ${message}` };
+}
+
 /** For a pin whose image is none of this cloud. */
 export function notAnImage({ set }: PlatformInput, pin: Pin, expected: string): BootImageError {
   const message = `${setText(set)} is pinned to ${pinnedName(pin)}, which is not ${expected}`;
   return new BootImageError('PinInvalid', message, {
-    ...{ retriable: false, nextStep: `drydock image revert ${idOf(set)} writes one that is` },
+    ...{ retriable: false, nextStep: `write one that is: drydock image revert ${idOf(set)}` },
   });
 }

@@ -100,7 +100,8 @@ export function tokenIn(
 function saidIn(answer: Readonly<Record<string, unknown>>, status: number): string {
   const description = nonEmpty(answer['error_description'])?.split(/[\r\n]/)[0];
   const said = [nonEmpty(answer['error']), nonEmpty(object(answer['error'])['message']), description];
-  return quoted(said.filter((one) => one !== undefined).join(', ') || `HTTP ${status}`);
+  const words = said.filter((one) => one !== undefined).join(', ');
+  return words === '' ? `HTTP ${status}` : quoted(words);
 }
 
 /** Keeps the tokens of the newest version. Who asks at the same time waits for the same one. */

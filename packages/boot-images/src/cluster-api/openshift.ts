@@ -9,7 +9,7 @@ import { at, canonical, nonEmpty, object } from '../observe/json.ts';
 import { type KeptSet, setText as keptText } from '../observe/kept-set.ts';
 import { type Stream, streamOf } from '../observe/stream.ts';
 import type { World } from '../observe/world.ts';
-import { machineApiNamespace } from '../user-data/user-data.ts';
+import { machineApiNamespace } from '../user-data/machine-api.ts';
 import { architectureOf, type NoImage, noImage, type WantedImage } from './catalogue.ts';
 import type { ImageLeaf } from './image-leaf.ts';
 import { type ClusterApiObject, CORE } from './kinds.ts';

@@ -111,7 +111,11 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
   const watched = <T extends KubeObject>(resource: Resource<T>, indexes: CacheOptions<T>['indexes'] = {}): Cache<T> =>
     createCache({
       ...{ client, resource, indexes },
-      onError: (error) => log.warn({ err: error }, 'a watch failed and is tried again'),
+      onError: (error) =>
+        log.warn(
+          { err: error },
+          'A watch on the API server failed; Drydock tries again. If this warning repeats, follow the error.',
+        ),
     });
   const kindsOf = new Map<string, Cache<ClusterApiObject>>();
   const watchKind = (group: string, kind: string, indexes?: CacheOptions<ClusterApiObject>['indexes']): void => {
@@ -170,7 +174,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
   const reader = readerOf({ client, served, cacheOf, openshift });
   const outcomes = new Map<string, SetOutcome>();
   const reports = rotationReports({
-    ...{ client: fenced, now, projector: definitions.projections.bootImages },
+    ...{ client: fenced, reader: fenced, now, projector: definitions.projections.bootImages },
     cached: (key) => bootImages.get(key),
     platform: (set) => looks.platform(set),
     facts: (set) => {

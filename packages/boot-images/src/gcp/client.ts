@@ -72,7 +72,8 @@ function missingRight(reason: string, { project }: ImageName): string {
 /** `{error: {code, message, errors: [{reason}], details: [{reason}]}}`, the shape of all of Google's JSON APIs. */
 function errorIn({ status, text }: CloudAnswer): { readonly reason: string; readonly message: string } {
   const error = object(object(parsedJson(text))['error']);
-  const message = quoted(nonEmpty(error['message']) ?? `HTTP ${status}`);
+  const said = nonEmpty(error['message']);
+  const message = said === undefined ? `HTTP ${status}` : quoted(said);
   for (const all of [error['errors'], error['details']]) {
     const reason = nonEmpty(object(list(all)[0])['reason']);
     if (reason !== undefined) return { reason, message };

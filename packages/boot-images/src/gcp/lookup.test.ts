@@ -22,7 +22,7 @@ let tokenFile: string;
 
 before(async () => {
   compute = await startCompute();
-  https = cloudHttps({ ...compute.options, bounds: { attempts: 1, exchangeMs: 2_000 } });
+  https = cloudHttps({ ...compute.options, bounds: { attempts: 1, exchangeMs: 20_000 } });
   tokenFile = join(await mkdtemp(join(tmpdir(), 'drydock-gcp-')), 'token');
   await writeFile(tokenFile, compute.subjectToken);
 });
@@ -183,7 +183,7 @@ test('no right: the permission is named', async () => {
   compute.denied.add('rhcos-cloud');
   assert.match(
     await missing({}),
-    /^permission compute\.images\.get on project rhcos-cloud: Required 'compute\.images\.get'/,
+    /^permission compute\.images\.get on project rhcos-cloud: “Required 'compute\.images\.get'/,
   );
   compute.fault = ({ path }) =>
     path.startsWith('/compute/')

@@ -107,9 +107,3 @@ export function setNow(
     ?.find(({ metadata }) => metadata.name === name && metadata.namespace === namespace);
   return plane === undefined ? undefined : controlPlaneView(plane);
 }
-
-/** What a person does about a set whose pin cannot be obeyed. */
-export function unpinning(set: KeptSet): string {
-  const id = idOf(set);
-  return `drydock image history ${id} shows what can be gone back to, drydock image release ${id} lifts the pin`;
-}

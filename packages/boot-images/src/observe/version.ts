@@ -13,6 +13,12 @@ export function compareReleases(a: string, b: string): number | undefined {
   return compareNumbers(left, right);
 }
 
+/** The day on which an RHCOS release was built, as `2026-04-28`; undefined where its name does not say it. */
+export function buildDate(release: string): string | undefined {
+  const [, , day] = parse(release) ?? [];
+  return day === undefined ? undefined : String(day).replace(/^(\d{4})(\d\d)(\d\d)$/, '$1-$2-$3');
+}
+
 /** Negative, zero or positive as in a sort: by the first number that differs. */
 export function compareNumbers(left: readonly number[], right: readonly number[]): number {
   const at = left.findIndex((value, index) => value !== (right[index] ?? 0));

@@ -4,6 +4,7 @@ import { type KeptSet, kindOf } from '../observe/kept-set.ts';
 import { entryAdvice } from '../policy/catalogue-fault.ts';
 import type { SetPolicy } from '../policy/set-policy.ts';
 import type { SetOutcome } from '../status/subject.ts';
+import { stubDistrusts } from '../stub-authority.ts';
 import type { Failure } from './retries.ts';
 
 /** What becomes of a set whose work threw. */
@@ -27,6 +28,7 @@ const unframed: ReadonlySet<string> = new Set([
   'InfrastructureUnreadable',
   'HotLoop',
   'PatchFailed',
+  ...stubDistrusts,
 ]);
 
 /** Failures of the image itself: only reading all of it again tells whether it was put right. */

@@ -9,6 +9,8 @@ import type { PassResult } from '../skew/record.ts';
 import type { ConditionLike } from '../status/conditions.ts';
 import { type Counters, zeroCounters } from '../status/counters.ts';
 import type { SetOutcome } from '../status/subject.ts';
+import type { AskServer } from '../user-data/machine-config-server.ts';
+import type { StubTrustMemory } from '../user-data/stub-trust.ts';
 import type { StubSecret } from '../user-data/user-data.ts';
 import type { Pin } from '../way-back/pin.ts';
 import type { PassBounds } from './bounds.ts';
@@ -58,6 +60,8 @@ export interface PassPorts extends PassSettings {
   readonly now: () => Date;
   /** Monotonic ms. Default: the machine's. */
   readonly elapsed?: (() => number) | undefined;
+  /** See `StubTrustPorts.askServer`. */
+  readonly askServer?: AskServer | undefined;
   /** RPM name of the architecture of single-architecture clusters. */
   readonly architecture: string;
   /** Absent: whatever is to be done is done. */
@@ -84,6 +88,10 @@ export interface PassState {
   readonly pins: Map<string, Pin | undefined>;
   /** See `UpdatePorts.left`. */
   readonly left: Map<string, string>;
+  /** When the old stub of each user-data Secret was looked at, see `collectOldStubs`. */
+  readonly oldStubs: Map<string, number>;
+  /** What was found out about stubs. */
+  readonly stubTrusts: StubTrustMemory;
   counters: Counters;
   /** Why nothing may be changed, as it was last logged. */
   refusal: string | undefined;
@@ -105,6 +113,8 @@ export function createPassState(now: Date, recorded?: (set: KeptSet) => Attempts
     canaries: canaryMemory(),
     waysBack: createWaysBack(),
     left: new Map(),
+    oldStubs: new Map(),
+    stubTrusts: new Map(),
     refusal: undefined,
     counters: zeroCounters,
     waitingSince: undefined,

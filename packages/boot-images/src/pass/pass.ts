@@ -12,8 +12,10 @@ import type { PassResult } from '../skew/record.ts';
 import { type ConditionLike, degraded, degradedType, progressing } from '../status/conditions.ts';
 import { countOutcomes, zeroCounters } from '../status/counters.ts';
 import { endsCanary, type SetOutcome } from '../status/subject.ts';
+import { isUntrusted, stubDistrusts } from '../stub-authority.ts';
 import type { PassCause } from '../wakes/causes.ts';
 import { collectImages } from './collect.ts';
+import { collectOldStubs } from './collect-old-stubs.ts';
 import type { Item, PassSignals } from './item.ts';
 import { keepPins } from './keeper.ts';
 import { besideUpstream, duringUpgrade, notSelected } from './left-alone.ts';
@@ -183,6 +185,8 @@ class Pass {
       let facts: ImageFacts = {};
       try {
         if (stream !== undefined) facts = factsOf(await this.#work.ask({ set, counted: 'pending' }, stream));
+        const stub = await this.#work.stubOf(set);
+        if (stub !== undefined) facts = { ...facts, stub };
       } catch (error) {
         // Only what could be read is told; why the rest could not is upstream's to say.
         this.#signals.signal?.throwIfAborted();
@@ -225,9 +229,12 @@ class Pass {
       if (this.#state.waysBack.found(id, there)) news.add(id);
     };
     const collect = await collectImages(asked, switched, this.#ports, this.#state, found, this.#work.call.signal);
+    if (this.#ports.bounds === undefined) await collectOldStubs(this.#ports, this.#state.oldStubs, this.#work.call);
     for (const { set, outcome } of items)
       if (outcome !== undefined && news.has(idOf(set))) await this.#tell(set, outcome);
-    const doubted = items.some(({ outcome }) => (outcome?.verified?.status ?? 'True') !== 'True');
+    const doubted = items.some(
+      ({ outcome }) => (outcome?.verified?.status ?? 'True') !== 'True' || isUntrusted(outcome?.stub),
+    );
     const retry = this.#state.retries.nextIn(this.#now);
     const again = doubted ? DOUBTED_MS : LOOK_AGAIN_MS;
     const policies = items.flatMap(({ input }) => input?.policy ?? []);
@@ -241,7 +248,9 @@ class Pass {
   /** Removes the machines that tried images for nobody any more. What fails here fails no set. */
   async sweep(items: readonly Item[]): Promise<void> {
     const existing = keptSets(this.#ports.world).map(idOf);
-    const trying = items.filter(({ outcome }) => outcome === undefined || !endsCanary(outcome));
+    // Of a set that failed only the code is known.
+    const joins = (set: KeptSet): boolean => !stubDistrusts.has(this.#state.retries.get(idOf(set), 0)?.code ?? '');
+    const trying = items.filter(({ set, outcome }) => (outcome === undefined ? joins(set) : !endsCanary(outcome)));
     const waiting = new Set(trying.map(({ set }) => idOf(set)));
     try {
       const ended = new Set(existing.filter((id) => !waiting.has(id)));

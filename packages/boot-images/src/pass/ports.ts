@@ -73,7 +73,7 @@ export function createPassPorts(options: PassPortsOptions): PassPorts & Pick<Boo
     ...hooksOf(projections?.machineConfigurations),
   });
   const images = createBootImages({
-    client,
+    ...{ client, reader: client },
     ...(projections === undefined ? {} : { projector: projections.bootImages }),
     cached: (which) => caches.bootImages.get(which),
     exists: (set) => {

@@ -6,7 +6,7 @@ import { idOf, type KeptSet, kindOf, setText } from '../observe/kept-set.ts';
 import { type LeafEdit, leafPatch, leafText } from '../observe/provider-spec.ts';
 import type { PlatformPlan, PointedImage, PublishedImage } from '../platform.ts';
 import type { SetOutcome } from '../status/subject.ts';
-import { type StubSecret, type Stubs, stubSecretOf, userDataSecret } from '../user-data/user-data.ts';
+import { type StubSecret, type Stubs, stubSecretOf, userDataSecret, type WayBack } from '../user-data/user-data.ts';
 import { movers } from '../way-back/history.ts';
 import type { PassBounds } from './bounds.ts';
 import { type HotLoop, hotLoopError } from './hot-loop.ts';
@@ -31,6 +31,8 @@ export interface UpdatePorts {
   readonly client: Client;
   readonly stubSecret: StubSecret | undefined;
   readonly stubs: Stubs;
+  /** See `UserDataOptions.wayBack`. */
+  readonly wayBack: WayBack | undefined;
   readonly hotLoop: HotLoop;
   readonly report: (set: KeptSet, outcome: SetOutcome) => Promise<void>;
   readonly event: (set: KeptSet, reason: StoryReason, note: string) => void;
@@ -78,7 +80,8 @@ export async function updateSet(
   }
   const secret = userDataSecret(set);
   const stubSecret = stubSecretOf(set, ports.stubSecret);
-  if (secret !== undefined) await ports.stubs.check({ secret, stubSecret, now: ports.now(), signal });
+  const { wayBack } = ports;
+  if (secret !== undefined) await ports.stubs.check({ secret, stubSecret, wayBack, now: ports.now(), signal });
 
   const before = factsOf(plan);
   // Every call takes its time, and somebody else may act from any moment on.
@@ -111,11 +114,11 @@ export async function updateSet(
     time('Switching');
     beforeWrite();
     await ports.report(set, { kind: 'step', phase: 'Switching', ...before });
-    const beforeConversion = (): void => {
+    const beforeConversion = (converts: string): void => {
       beforeWrite();
-      if (secret !== undefined) ports.bounds?.mayConvert(secret);
+      ports.bounds?.mayConvert(converts);
     };
-    const stub = { stubSecret, now: ports.now(), beforeWrite: beforeConversion, signal };
+    const stub = { stubSecret, wayBack, now: ports.now(), beforeWrite: beforeConversion, signal };
     const more = secret === undefined ? [] : await ports.stubs.upgrade({ secret, ...stub });
     beforeWrite();
     const edits = [...image.edits, ...more];
@@ -140,6 +143,7 @@ export async function updateSet(
     ...(plan.target === undefined ? {} : { target: plan.target }),
     ...(image.template === undefined ? {} : { template: image.template }),
     ...(plan.verified === undefined ? {} : { verified: plan.verified }),
+    ...(plan.stub === undefined ? {} : { stub: plan.stub }),
     ...(plan.marketplaceVersion === undefined ? {} : { marketplaceVersion: plan.marketplaceVersion }),
     ...(plan.pinned === undefined ? {} : { pinned: plan.pinned }),
   };

@@ -1,14 +1,19 @@
+import { keyOf } from '@drydock/kube';
 import { type Canaries, canaries } from '../canary/canaries.ts';
 import { groupOf } from '../canary/machine.ts';
-import type { ImageFacts } from '../image-facts.ts';
+import { factsOf, type ImageFacts } from '../image-facts.ts';
 import { idOf, type KeptSet, kindOf, machineSets } from '../observe/kept-set.ts';
 import type { PlatformPlan, PointedImage } from '../platform.ts';
 import type { Waiting } from '../policy/held.ts';
 import { failureDomainOf, followedOn, type SetPolicy } from '../policy/set-policy.ts';
 import { isPaced, type Turn } from '../policy/turns.ts';
 import { eachOf, lanes } from '../pool.ts';
-import type { SetOutcome } from '../status/subject.ts';
-import { type Stubs, sharedStubs } from '../user-data/user-data.ts';
+import { imageOf as bootImageFor } from '../status/boot-image-store.ts';
+import { type SetOutcome, withStub } from '../status/subject.ts';
+import { isUntrusted, type StubTrust } from '../stub-authority.ts';
+import { machineApiNamespace } from '../user-data/machine-api.ts';
+import { cannotJoin, stubTrust } from '../user-data/stub-trust.ts';
+import { type Stubs, sharedStubs, userDataSecret, wayBackOf } from '../user-data/user-data.ts';
 import type { PassCause } from '../wakes/causes.ts';
 import { imageOfSet } from '../wakes/foreign-writes.ts';
 import { type Pin, samePin } from '../way-back/pin.ts';
@@ -79,7 +84,7 @@ export class Work {
     const leftKeys = new Set<string>();
     // Publications of one image come one after the other; one that is left leaves those behind it.
     const act = ({ item, plan }: Planned): Promise<boolean> => {
-      const key = keyOf(item, plan);
+      const key = laneOf(item, plan);
       return serial(key, async () => {
         if (leftKeys.has(key)) return false;
         const became = await this.#guard(item, async () => {
@@ -184,12 +189,26 @@ export class Work {
       return undefined;
     }
     state.looked.add(id);
-    const plan = await this.ask(item, stream);
+    const asked = await this.ask(item, stream);
+    const stub = asked.kind === 'skip' ? undefined : await this.stubOf(item.set);
+    const plan = stub === undefined ? asked : { ...asked, stub };
     await this.#askWho(item);
-    if (plan.kind === 'switch' || plan.kind === 'publish') return plan;
+    if (plan.kind === 'switch' || plan.kind === 'publish') {
+      // Who pins a set decides where it goes, whatever comes of it.
+      if (isUntrusted(stub) && plan.pinned !== true) throw cannotJoin(stub, factsOf(plan));
+      return plan;
+    }
     if (plan.kind === 'current') state.hotLoop.agreed(item.set);
-    await this.#settle(item, plan);
+    await this.#settle(item, withStub(plan));
     return undefined;
+  }
+
+  /** Whether machines of a set trust the server that they get their configuration from. */
+  async stubOf(set: KeptSet): Promise<StubTrust | undefined> {
+    const { ports, state } = this.#options;
+    const name = userDataSecret(set);
+    if (name === undefined) return undefined;
+    return stubTrust({ namespace: machineApiNamespace, name }, ports, state.stubTrusts, this.call);
   }
 
   /** The hot loop's next step and the metrics name who else changed the image. */
@@ -277,6 +296,10 @@ export class Work {
       {
         ...{ set, policy, image, facts, beforeWrite, record, guest },
         ...{ failureDomain, architecture },
+        stub: () => {
+          state.stubTrusts.clear();
+          return this.stubOf(set);
+        },
       },
       this.call,
     );
@@ -292,6 +315,7 @@ export class Work {
       client,
       stubSecret,
       stubs: this.#stubs,
+      wayBack: wayBackOf(item.set, ports.world.bootImage(keyOf(bootImageFor(item.set)))?.status, item.input?.input.pin),
       hotLoop,
       report: (set, outcome) => ports.report(set, told(set, outcome, state)),
       event,
@@ -325,7 +349,7 @@ function keepsReference({ set, input }: Item, { movedTo }: SetOutcome): boolean 
   return reference !== undefined && (platform?.recordOf?.(reference) ?? reference) === movedTo;
 }
 
-function keyOf(item: Item, plan: Acting): string {
+function laneOf(item: Item, plan: Acting): string {
   return plan.kind === 'publish' ? plan.publication.key : `switch ${idOf(item.set)}`;
 }
 

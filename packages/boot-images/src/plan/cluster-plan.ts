@@ -1,3 +1,4 @@
+import { keyOf } from '@drydock/kube';
 import { recordedOf } from '../canary/canaries.ts';
 import { groupOf } from '../canary/machine.ts';
 import {
@@ -15,7 +16,8 @@ import { foresee } from '../pass/question.ts';
 import type { ForeseenPublication, PlatformPlan, PointedImage } from '../platform.ts';
 import { failureDomainOf } from '../policy/set-policy.ts';
 import { eachOf } from '../pool.ts';
-import { foreseeUserData, stubSecretOf, userDataSecret } from '../user-data/user-data.ts';
+import { imageOf } from '../status/boot-image-store.ts';
+import { foreseeUserData, stubSecretOf, userDataSecret, wayBackOf } from '../user-data/user-data.ts';
 import { addFor, type ClusterStep, type StepOf } from './cluster-step.ts';
 import { collectionsOf } from './collections.ts';
 
@@ -81,7 +83,7 @@ export async function planCluster(
   const stubs = new Map<string, StepOf<'stub'>>();
   const points: StepOf<'point'>[] = [];
   for (const one of moved) {
-    const { set, plan } = one;
+    const { set, plan, look } = one;
     const image = plan.kind === 'switch' ? undefined : images.get(plan.publication.key);
     if (image instanceof Error) {
       stay(set, conclusionOfError(set, image), plan.current);
@@ -99,12 +101,14 @@ export async function planCluster(
     if (canary !== undefined) addFor(canaries, canary.step.machine, { ...canary.step, sets: [idOf(set)] });
     const secret = userDataSecret(set);
     const stubSecret = stubSecretOf(set, ports.stubSecret);
+    const wayBack = wayBackOf(set, ports.world.bootImage(keyOf(imageOf(set)))?.status, look.asked?.input.pin);
     const stub =
       secret === undefined
-        ? 'current'
-        : await foreseeUserData(ports.client, { secret, stubSecret, now: ports.now(), signal });
-    if (stub === 'convert' && secret !== undefined) addFor(stubs, secret, { kind: 'stub', secret, sets: [idOf(set)] });
-    const more = typeof stub === 'string' ? [] : [stub];
+        ? {}
+        : await foreseeUserData(ports.client, { secret, stubSecret, wayBack, now: ports.now(), signal });
+    if (stub.converts !== undefined)
+      addFor(stubs, stub.converts, { kind: 'stub', secret: stub.converts, sets: [idOf(set)] });
+    const more = stub.edit === undefined ? [] : [stub.edit];
     points.push({
       kind: 'point',
       set: idOf(set),

@@ -1,6 +1,7 @@
 import type { Verified } from '../image-facts.ts';
 import { type LeafEdit, leafText } from '../observe/provider-spec.ts';
 import type { ForeseenPublication } from '../platform.ts';
+import { oldStubName } from '../user-data/old-stub.ts';
 
 /**
  * One thing that changes something, in the order in which the operator does it: an image is made, tried, a stub converted, a set pointed at its image, what nothing needs collected. Steps of different
@@ -86,7 +87,7 @@ export function stepTitle(step: ClusterStep): string {
     case 'canary':
       return `machine ${step.machine} tries ${step.image} by bootimagepolicy ${step.policy}, for ${step.sets.join(', ')}; it must become a Ready node, and goes again`;
     case 'stub':
-      return `convert the Ignition stub in secret ${step.secret}, for ${step.sets.join(', ')}`;
+      return `convert the Ignition stub in secret ${step.secret}, for ${step.sets.join(', ')}; secret ${oldStubName(step.secret)} keeps what it says now`;
     case 'point': {
       const { set, edits, from = 'no known image', to, verified } = step;
       const seen = verified === undefined ? '' : ` (${verified.message})`;

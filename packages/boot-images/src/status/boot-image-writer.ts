@@ -1,8 +1,19 @@
 import { BootImage, type BootImageStatus } from '@drydock/api';
 import type { Projector } from '@drydock/crd';
-import { type Client, isAlreadyExists, isNotFound, type Key, keyOf, keyText, statusWriter } from '@drydock/kube';
+import {
+  type Client,
+  isAlreadyExists,
+  isNotFound,
+  type Key,
+  type KubeClient,
+  keyOf,
+  keyText,
+  statusWriter,
+} from '@drydock/kube';
+import { movers } from '../way-back/history.ts';
 import { hooksOf } from './definitions.ts';
-import { pinsOf } from './pin-history.ts';
+import { type PinEntry, pinsOf } from './pin-history.ts';
+import { lacksPinWriter, type PinWriters, pinWriters } from './pin-writers.ts';
 
 /** Writes statuses of BootImages through the one status writer, and creates a BootImage that is not there. */
 export interface BootImageWriter {
@@ -17,6 +28,8 @@ export interface BootImageWriter {
 /** What {@link bootImageWriter} needs. */
 export interface BootImageWriterOptions {
   readonly client: Client;
+  /** Reads who wrote or lifted a pin, where the spec does not say; without it, nobody is known. */
+  readonly reader?: Pick<KubeClient, 'raw'>;
   /** The cached object, if any. */
   readonly cached: (key: Key) => BootImage | undefined;
   /** Cuts a status to the live schema. */
@@ -25,7 +38,8 @@ export interface BootImageWriterOptions {
 }
 
 /** See {@link BootImageWriter}. */
-export function bootImageWriter({ client, cached, projector, now }: BootImageWriterOptions): BootImageWriter {
+export function bootImageWriter(options: BootImageWriterOptions): BootImageWriter {
+  const { client, reader, cached, projector, now } = options;
   const writer = statusWriter<BootImage>({ client, resource: BootImage, ...hooksOf(projector) });
   const seen = new Map<string, BootImage>();
   const latest = (key: Key): BootImage | undefined => newer(seen.get(keyText(key)), cached(key));
@@ -39,6 +53,11 @@ export function bootImageWriter({ client, cached, projector, now }: BootImageWri
     }
   }
 
+  /** A read that fails must not stop a status: then nobody is known. */
+  async function readWriters(image: BootImage): Promise<PinWriters> {
+    return reader === undefined ? {} : await pinWriters(reader, image).catch(() => ({}));
+  }
+
   async function write(
     wanted: BootImage,
     compute: (live: BootImage) => BootImageStatus | undefined,
@@ -47,9 +66,17 @@ export function bootImageWriter({ client, cached, projector, now }: BootImageWri
     const key = keyOf(wanted);
     const id = keyText(key);
     const current = latest(key) ?? (await ensure(wanted));
+    const writers = lacksPinWriter(current) ? await readWriters(current) : undefined;
+    let unread = false;
+    const status = (live: BootImage): BootImageStatus | undefined => {
+      // Another client wrote meanwhile: who it was is read before anything is said of the pin.
+      unread = writers === undefined && lacksPinWriter(live);
+      return unread ? undefined : withPins(compute(live), live, now(), writers);
+    };
     try {
-      const { object } = await writer.write(key, (live) => withPins(compute(live), live, now()), { current });
+      const { object } = await writer.write(key, status, { current });
       seen.set(id, object);
+      if (unread) await write(wanted, compute, again);
     } catch (error) {
       seen.delete(id);
       // Somebody deleted it, or it went with an earlier set of the same name: it is made again.
@@ -67,9 +94,23 @@ export function bootImageWriter({ client, cached, projector, now }: BootImageWri
 }
 
 /** Pins stay in the status when they are lifted: the spec knows them no more. */
-function withPins(status: BootImageStatus | undefined, live: BootImage, now: Date): BootImageStatus | undefined {
-  const pins = pinsOf(live, now);
-  return status === undefined || pins.length === 0 ? status : { ...status, pins };
+function withPins(
+  status: BootImageStatus | undefined,
+  live: BootImage,
+  now: Date,
+  writers: PinWriters | undefined,
+): BootImageStatus | undefined {
+  const pins = pinsOf(live, now, writers);
+  const [newest] = pins;
+  if (status === undefined || newest === undefined) return status;
+  return { ...status, pins, ...withPinner(status, newest) };
+}
+
+/** The image that a pin brought has its author, also where only the field managers name one. */
+function withPinner({ history = [] }: BootImageStatus, { by, liftedAt }: PinEntry): Pick<BootImageStatus, 'history'> {
+  const [newest, ...others] = history;
+  if (newest?.by !== movers.revert || newest.until !== undefined || newest.pinnedBy !== undefined) return {};
+  return by === undefined || liftedAt !== undefined ? {} : { history: [{ ...newest, pinnedBy: by }, ...others] };
 }
 
 /** Our own last write or the cached object, whichever is newer; they are versions of one object, in order where both are numbers. */

@@ -13,6 +13,9 @@ import { endsCanary, type SetFacts, type SetOutcome, type StatusSubject } from '
 const LONGEST = 4096;
 const LONGEST_NAME = 512;
 
+/** Condition that says whether machines trust the server that they get their configuration from. */
+export const stubCondition = 'StubTrusted';
+
 /**
  * The status of one BootImage. `since` moves only with the phase. The announced operation stays until its outcome was observed. What was found out about a template is said for as long as the
  * set points at that template, and no longer; the way back is what the history says.
@@ -44,6 +47,7 @@ export function bootImageStatus(
   const progress = outcome.kind === 'step' ? outcome.progress : undefined;
   const eta = progress === undefined ? undefined : etaSeconds(progress);
   const verified = verifiedOf(previous, outcome, { current, target }, now);
+  const stub = stubOf(previous, outcome, now);
   const { reason, ...said } = pinWords(words(told, subject.set, current, target), told.kind, subject);
   const message = shortText(said.message, LONGEST);
   const nextStep = said.nextStep === undefined ? undefined : shortText(said.nextStep, LONGEST);
@@ -81,6 +85,7 @@ export function bootImageStatus(
     conditions: [
       ...conditionsOf(previous, phase, reason, message, now),
       ...(verified === undefined ? [] : [verified]),
+      ...(stub === undefined ? [] : [stub]),
       ...pinnedConditions(previous, subject, now),
     ],
   };
@@ -223,8 +228,9 @@ function words(
 }
 
 /** What else there is to say of an image that can be seen, and is not simply good. */
-function doubt({ verified }: ImageFacts): string {
-  return verified === undefined || verified.reason === 'Verified' ? '' : `; ${verified.message}`;
+function doubt({ verified, stub }: ImageFacts): string {
+  const image = verified === undefined || verified.reason === 'Verified' ? '' : `; ${verified.message}`;
+  return stub === undefined || stub.reason === 'StubAuthorityTrusted' ? image : `${image}; ${stub.message}`;
 }
 
 function operationOf(
@@ -249,6 +255,19 @@ function verifiedOf(
   const old = previous?.conditions?.find(({ type }) => type === 'Verified');
   if (verified === undefined) return previous?.current === current && previous?.target === target ? old : undefined;
   const condition = { type: 'Verified', ...verified, message: shortText(verified.message, LONGEST) };
+  return { ...condition, lastTransitionTime: transitionTime(previous?.conditions, condition, now) };
+}
+
+/** What was found out about its stub stays said where nobody looked again; of a set that is left alone nobody looks. */
+function stubOf(
+  previous: BootImageStatus | undefined,
+  { kind, stub }: SetOutcome,
+  now: string,
+): BootImageStatusCondition | undefined {
+  const old = previous?.conditions?.find(({ type }) => type === stubCondition);
+  if (stub === undefined) return kind === 'skip' || kind === 'current' ? undefined : old;
+  const { status, reason, message } = stub;
+  const condition = { type: stubCondition, status, reason, message: shortText(message, LONGEST) };
   return { ...condition, lastTransitionTime: transitionTime(previous?.conditions, condition, now) };
 }
 

@@ -2,14 +2,20 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BootImage, BootImageSpec } from '@drydock/api';
 import { type PinEntry, pinsOf } from './pin-history.ts';
+import type { PinWriters } from './pin-writers.ts';
 
 const at = (minute: number): Date => new Date(Date.UTC(2026, 0, 1, 9, minute));
 const time = (minute: number): string => at(minute).toISOString().replace('.000', '');
 const pin = { release: '9.6', by: 'alice', reason: 'nodes do not boot', since: time(0) };
 
 /** The pins after a spec was looked at, from what an earlier look left. */
-function look(pins: readonly PinEntry[], spec: BootImageSpec, minute: number): readonly PinEntry[] {
-  return pinsOf({ metadata: { name: 'ms-a' }, spec, status: { pins } }, at(minute));
+function look(
+  pins: readonly PinEntry[],
+  spec: BootImageSpec,
+  minute: number,
+  writers: PinWriters = {},
+): readonly PinEntry[] {
+  return pinsOf({ metadata: { name: 'ms-a' }, spec, status: { pins } }, at(minute), writers);
 }
 
 const pinned = look([], { pin }, 1);
@@ -45,9 +51,12 @@ test('FIND-18: a pin ends by its time, by another pin, or by a hand that left no
     ['alice', 'nodes do not boot', time(3), 'carol', 'another pin replaced it'],
   ]);
   const earlier = { by: 'bob', since: new Date(at(0).getTime() - 1000).toISOString() };
-  assert.deepEqual(said(look(pinned, { lifted: earlier }, 4)), [
-    ['alice', 'nodes do not boot', time(4), 'unknown', undefined],
-  ]);
+  const removed = look(pinned, { lifted: earlier }, 4);
+  assert.deepEqual([removed.length, removed[0]?.liftedAt, removed[0]?.liftedBy], [1, time(4), 'unknown']);
+  assert.match(
+    removed[0]?.liftedReason ?? '',
+    /^spec\.pin was removed between 2026-01-01T09:00:00Z and 2026-01-01T09:04:00Z by a client that left no name, such as kubectl edit; only the audit log .* has the user$/,
+  );
 });
 
 test('FIND-18: the same pin again is an entry of its own, and twenty are kept', () => {
@@ -65,4 +74,25 @@ test('FIND-18: the same pin again is an entry of its own, and twenty are kept', 
 test('FIND-18: texts that are too long are cut, so that a status stays small', () => {
   const image: BootImage = { metadata: { name: 'ms-a' }, spec: { pin: { ...pin, reason: 'x'.repeat(5000) } } };
   assert.ok((pinsOf(image, at(1))[0]?.reason ?? '').length < 1100);
+});
+
+test('FIND-18: a pin that a plain client wrote names its field manager, and so does the lifting where a client left one', () => {
+  const owner = { manager: 'kubectl-edit', time: time(0) };
+  const plain = { release: '9.6' };
+  const held = look([], { pin: plain }, 1, { owner });
+  assert.deepEqual([held[0]?.by, held[0]?.since], ['kubectl-edit', time(0)]);
+  assert.equal(look(held, { pin: plain }, 2), held, 'known without a further read');
+  const applied = { manager: 'kubectl-client-side-apply', time: time(5) };
+  const lifted = look(held, {}, 6, { last: applied, seen: time(1) });
+  assert.deepEqual(said(lifted), [
+    ['kubectl-edit', undefined, time(5), 'kubectl-client-side-apply', lifted[0]?.liftedReason],
+  ]);
+  assert.match(
+    lifted[0]?.liftedReason ?? '',
+    /^spec\.pin was removed with or before a write of this client; only the audit log .* has the user$/,
+  );
+  // It wrote before Drydock saw the pin: it lifted nothing.
+  const earlier = look(held, {}, 6, { last: { ...applied, time: time(0) }, seen: time(3) });
+  assert.deepEqual([earlier[0]?.liftedBy, earlier[0]?.liftedAt], ['unknown', time(6)]);
+  assert.match(earlier[0]?.liftedReason ?? '', /between 2026-01-01T09:03:00Z and 2026-01-01T09:06:00Z/);
 });

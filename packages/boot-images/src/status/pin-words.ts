@@ -28,9 +28,21 @@ export function pinWords(
     }
     case 'skip':
       return { ...words, message: `${words.message}; it is ${text}, which is not obeyed as long as this is so` };
-    default:
-      return { ...words, message: `${words.message}; it is ${text}` };
+    default: {
+      const message = `${words.message}; it is ${text}`;
+      if (kind !== 'failed' || !ABOUT_IMAGE.test(words.reason)) return { ...words, message };
+      const steps = [words.nextStep, unpinning(set, pin.of ?? set)].filter((step) => step !== undefined);
+      return { ...words, message, nextStep: steps.join('; or ') };
+    }
   }
+}
+
+/** Reasons that are about the pinned image itself. */
+const ABOUT_IMAGE = /^(?:Pinned)?Image/;
+
+/** What a person can do about a pin that cannot be obeyed: said here alone, because whoever is about to pin has no pin to lift. */
+function unpinning(set: string, of: string): string {
+  return `drydock image history ${set} shows what can be gone back to, drydock image release ${of} lifts the pin`;
 }
 
 /** Condition Pinned; none where there is no pin. */

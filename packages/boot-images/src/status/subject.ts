@@ -1,6 +1,7 @@
 import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
 import type { Skip } from '../decide/decide.ts';
-import type { ImageFacts } from '../image-facts.ts';
+import { factsOf, type ImageFacts } from '../image-facts.ts';
+import { isUntrusted } from '../stub-authority.ts';
 import type { FoundPin } from '../way-back/pin.ts';
 
 /** How things stand with one set. */
@@ -71,8 +72,20 @@ export interface SetFacts {
   readonly policy?: string;
 }
 
+/** The outcome as far as the stub lets it be: a set whose machines cannot join is not as it should be, whatever image they start from. */
+export function withStub(outcome: SetOutcome): SetOutcome {
+  const { stub } = outcome;
+  if (outcome.kind !== 'current' || !isUntrusted(stub)) return outcome;
+  const { reason, message, nextStep } = stub;
+  return {
+    ...factsOf(outcome),
+    ...{ kind: 'failed', blocked: true, reason, message },
+    ...(nextStep === undefined ? {} : { nextStep }),
+  };
+}
+
 /**
- * Whether an outcome of a set ends what is tried for it, unjudged: the set has what it is to have, is left alone, or waits for something of its own (a hold, a window, its turn). Its machine goes then, nothing is said of
+ * Whether an outcome of a set ends what is tried for it, unjudged: the set has what it is to have, is left alone, waits for something of its own (a hold, a window, its turn), or has a stub with which no machine joins. Its machine goes then, nothing is said of
  * it any more, and another one is made when the set goes on.
  */
 export function endsCanary(outcome: SetOutcome): boolean {
@@ -82,8 +95,10 @@ export function endsCanary(outcome: SetOutcome): boolean {
       return true;
     case 'waiting':
       return outcome.letsTry !== true;
-    case 'step':
     case 'failed':
+      // It says nothing of the image that a machine did not join.
+      return isUntrusted(outcome.stub);
+    case 'step':
       return false;
   }
 }

@@ -43,7 +43,7 @@ export function awsLookRig(hosts: readonly string[] = []): AwsLookRig {
   let https: CloudHttps;
   before(async () => {
     ec2 = await startEc2(hosts);
-    https = cloudHttps({ ...ec2.options, bounds: { attempts: 1, exchangeMs: 2_000 } });
+    https = cloudHttps({ ...ec2.options, bounds: { attempts: 1, exchangeMs: 20_000 } });
   });
   after(async () => {
     await https?.[Symbol.asyncDispose]();

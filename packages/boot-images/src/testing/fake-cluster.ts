@@ -20,6 +20,7 @@ import type { Platform } from '../platform.ts';
 import { recorded } from '../skew/record.ts';
 import { type ConditionLike, upsertConditions } from '../status/conditions.ts';
 import type { SetOutcome } from '../status/subject.ts';
+import { emptyOldStub } from '../user-data/old-stub.ts';
 import type { Workspace } from '../vsphere/failure-domain.ts';
 import { vspherePlatform } from '../vsphere/platform.ts';
 import type { PassCause } from '../wakes/causes.ts';
@@ -203,6 +204,7 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
     metadata: { namespace: api, name: 'worker-user-data' },
     data: { userData: Buffer.from(userData).toString('base64') },
   });
+  for (const secret of ['worker-user-data', 'master-user-data']) client.put(Secret, emptyOldStub(secret));
   for (const set of options.sets ?? [machineSet('wk-a')]) client.put(MachineSet, set);
 
   const now = (): Date => new Date(cluster.clock + cluster.ahead);

@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import { Machine } from '@drydock/api';
-import { machineApiNamespace } from '../user-data/user-data.ts';
+import { machineApiNamespace } from '../user-data/machine-api.ts';
 import { fakeClient } from './fake-client.ts';
 import { type MachineFate, machineActor } from './machine-actor.ts';
 import { MACHINE_SCENARIOS, type MachineRig, playMachine } from './machine-scenarios.ts';

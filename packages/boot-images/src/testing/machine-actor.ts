@@ -2,7 +2,7 @@ import { Machine, MachineSet, Node } from '@drydock/api';
 import { type Client, isConflict, isNotFound, keyOf } from '@drydock/kube';
 import { canaryTaint } from '../canary/machine.ts';
 import { labelSelector } from '../decide/selection.ts';
-import { machineApiNamespace } from '../user-data/user-data.ts';
+import { machineApiNamespace } from '../user-data/machine-api.ts';
 
 /** What becomes of a machine. `boots`: a Node that is ready. The others fail, each as the real controllers show it. */
 export type MachineFate =

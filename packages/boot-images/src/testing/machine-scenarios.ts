@@ -4,7 +4,7 @@ import { Machine, Node } from '@drydock/api';
 import { type Client, ifFound, isNotFound } from '@drydock/kube';
 import { canaryMachineOf, decideCanary, seenOf } from '../canary/decide.ts';
 import { canaryLabel } from '../canary/machine.ts';
-import { machineApiNamespace } from '../user-data/user-data.ts';
+import { machineApiNamespace } from '../user-data/machine-api.ts';
 import type { MachineFate } from './machine-actor.ts';
 
 /** A machine that a scenario asks for. */

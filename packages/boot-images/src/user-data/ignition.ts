@@ -14,7 +14,7 @@ const convertible: ReadonlySet<string> = new Set(['2.0.0', '2.1.0', '2.2.0']);
 
 /**
  * Converts an Ignition stub of spec 2 to {@link stubVersion}; spec 3 is left as it is (boot-images.md §5). Texts of errors are
- * upstream's. `secret` is only named in them. Throws `StubInvalid`.
+ * upstream's. `secret` is only named in them. Throws `StubInvalid`, and `StubNotConvertible` for what spec 3 cannot express.
  */
 export function convertStub(text: string, secret: string): StubResult {
   let stub: unknown;
@@ -36,7 +36,10 @@ export function convertStub(text: string, secret: string): StubResult {
   try {
     return { kind: 'converted', text: JSON.stringify(translateSpec2(stub as Json, stubVersion)) };
   } catch (error) {
-    throw invalid(`converting ignition stub failed: ${errorText(error)}`, secret, error);
+    throw new BootImageError('StubNotConvertible', `converting ignition stub failed: ${errorText(error)}`, {
+      ...{ cause: error, retriable: false },
+      nextStep: `write key userData of secret openshift-machine-api/${secret} anew as Ignition 3, with what the message names in another way or without it; or opt this set out of boot image updates`,
+    });
   }
 }
 
@@ -97,9 +100,8 @@ function versionOf(stub: unknown, secret: string): string {
   return version;
 }
 
-function invalid(message: string, secret: string, cause?: unknown): BootImageError {
+function invalid(message: string, secret: string): BootImageError {
   return new BootImageError('StubInvalid', message, {
-    ...(cause === undefined ? {} : { cause }),
     retriable: false,
     nextStep: `correct key userData of secret openshift-machine-api/${secret}, or opt this set out of boot image updates`,
   });

@@ -53,7 +53,7 @@ test('explain says what becomes of the stub, by the way that the operator is tol
   const managedText = 'the set is switched to Secret worker-user-data-managed, which does the same';
   assert.equal(await stubText(c.ports), `user-data Secret worker-user-data has a stub of Ignition 2: ${managedText}`);
   const inPlace = await stubText({ ...c.ports, stubSecret: 'InPlace' });
-  assert.match(inPlace ?? '', /is one that the new image understands, or can be converted$/);
+  assert.match(inPlace ?? '', /: it is converted, and Secret worker-user-data-ignition-2 keeps what it says now$/);
   assert.deepEqual(c.client.writes, []);
 });
 
@@ -93,7 +93,9 @@ for (const [what, userData, beside] of [
     const c = cluster(userData, beside);
     await c.pass();
     assert.deepEqual(c.client.writes, [
+      'replace secrets openshift-machine-api/worker-user-data-ignition-2',
       'replace secrets openshift-machine-api/worker-user-data',
+      'replace secrets openshift-machine-api/worker-user-data-ignition-2',
       'patch machinesets openshift-machine-api/wk-a',
     ]);
     assert.deepEqual([c.template('wk-a'), secretOf(c)], [published, { name: own.name }]);

@@ -37,7 +37,9 @@ test('BI-V163 BI-V172 a spec 2 stub is converted in its own secret, before the s
   await c.pass();
   const writes = c.client.writes.filter((w) => !w.startsWith('status'));
   assert.deepEqual(writes, [
+    'replace secrets openshift-machine-api/worker-user-data-ignition-2',
     'replace secrets openshift-machine-api/worker-user-data',
+    'replace secrets openshift-machine-api/worker-user-data-ignition-2',
     'patch machinesets openshift-machine-api/wk-a',
   ]);
   const secret = c.client.peek(Secret, userDataKey);

@@ -2,7 +2,7 @@ import { shownText } from '@drydock/api/text';
 import type { ListedTemplate, TemplateState } from '@drydock/templates';
 import { BootImageError } from '../errors.ts';
 import type { ImageThere } from '../image-facts.ts';
-import { setText, unpinning } from '../observe/kept-set.ts';
+import { setText } from '../observe/kept-set.ts';
 import type { PlatformInput, PlatformPlan, Publication } from '../platform.ts';
 import { IMAGE_GONE, isImageOf } from '../way-back/history.ts';
 import { type Pin, pinnedName } from '../way-back/pin.ts';
@@ -108,7 +108,7 @@ function whole(template: Present, set: PinnedSet): Present {
     'PinnedImageChanged',
     `${setText(set.input.set)} is pinned to ${template.name}: ${refused.why}`,
     {
-      ...{ retriable: false, nextStep: `look at who changed it, then ${unpinning(set.input.set)}` },
+      ...{ retriable: false, nextStep: `find out who changed ${template.name}` },
       facts: { because: refused.why },
     },
   );
@@ -118,7 +118,7 @@ function usable(template: Present, set: PinnedSet): Present {
   const refused = refusalOf(whole(template, set), set.named);
   if (refused === undefined) return template;
   const message = `${setText(set.input.set)} is pinned to ${template.name}, and ${refused.why}`;
-  const nextStep = `if it is what it should be, say so: ${adoption(template, set)}; or ${unpinning(set.input.set)}`;
+  const nextStep = `if it is what it should be, say so: ${adoption(template, set)}`;
   const facts = { because: refused.why };
   throw new BootImageError('PinnedImageUnproven', message, { retriable: false, nextStep, facts });
 }
@@ -149,6 +149,6 @@ function gone(set: PinnedSet, there: readonly ListedTemplate[]): BootImageError 
   return new BootImageError(
     'PinnedImageGone',
     `${setText(input.set)} is pinned to ${what}, which is not in ${site.placement.folder} of ${site.placement.server}: ${left}`,
-    { retriable: false, nextStep: unpinning(input.set), facts: { because: IMAGE_GONE } },
+    { retriable: false, facts: { because: IMAGE_GONE } },
   );
 }

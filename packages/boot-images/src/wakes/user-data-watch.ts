@@ -1,6 +1,7 @@
 import type { MachineSet, Secret } from '@drydock/api';
 import type { Cache, Change, ManagedCache, Watched } from '@drydock/kube';
 import { exemptionOf } from '../decide/decide.ts';
+import { keptName } from '../user-data/old-stub.ts';
 import { userDataSecret } from '../user-data/user-data.ts';
 
 /** The user-data Secrets of the machine sets, as far as it matters here: that one changed. */
@@ -64,7 +65,8 @@ export function watchUserData(
   };
 }
 
-/** The Secret of a set that is not left alone anyway. */
+/** The Secret of a set that is not left alone anyway. An old stub never changes, and nobody may watch it. */
 function wantedBy(set: MachineSet | undefined): string | undefined {
-  return set === undefined || exemptionOf(set) !== undefined ? undefined : userDataSecret(set);
+  const name = set === undefined || exemptionOf(set) !== undefined ? undefined : userDataSecret(set);
+  return name === undefined || keptName(name) !== undefined ? undefined : name;
 }

@@ -45,6 +45,8 @@ export function wakes(
     /** Feature gate ManagedBootImagesCPMS is off. */
     readonly controlPlanesGated: () => boolean;
     readonly onSet: (change: ObjectChange<KeptSet>) => void;
+    /** A user-data Secret has changed. */
+    readonly onUserData: (secret: string) => void;
     /** The code of what a set failed with, as long as it does. */
     readonly failureOf: (set: string) => string | undefined;
   },
@@ -116,7 +118,10 @@ export function wakes(
       on(
         caches.userData,
         () => options.key,
-        (change) => (!change.initial || usersOf(change, ofTheStub).size > 0) && userData(change),
+        (change) => {
+          options.onUserData(named(change));
+          return (!change.initial || usersOf(change, ofTheStub).size > 0) && userData(change);
+        },
       ),
       watch(caches.cloudConfig, input('CloudConfig')),
       watch(caches.credentials, (change) => input(credentialsEvent(change))(change)),

@@ -1,0 +1,2 @@
+/** Namespace of machine-api's sets, machines and user-data secrets. */
+export const machineApiNamespace = 'openshift-machine-api';
