@@ -1,3 +1,5 @@
+import { oneLine } from '@drydock/api/text';
+
 /** Stable codes of {@link CrdError}, each with what a person does next. */
 const NEXT = {
   NOT_A_CRD: 'Give a CustomResourceDefinition of apiextensions.k8s.io/v1.',
@@ -15,7 +17,7 @@ export class CrdError extends Error {
   readonly code: CrdErrorCode;
 
   constructor(code: CrdErrorCode, message: string, cause?: unknown) {
-    super(`${message}. ${NEXT[code]}`, cause === undefined ? undefined : { cause });
+    super(oneLine(`${message}. ${NEXT[code]}`), cause === undefined ? undefined : { cause });
     this.code = code;
   }
 }

@@ -1,3 +1,4 @@
+import { oneLine } from '@drydock/api/text';
 /** Stable codes of {@link DurableError}. */
 export type DurableErrorCode =
   | 'INVALID'
@@ -98,7 +99,9 @@ export class DurableError extends Error {
     const said = init.message ?? (init.cause instanceof Error ? init.cause.message : String(init.cause));
     const why = init.stage === 'exchange' && errno !== undefined && errno in EXCHANGE ? ` (${EXCHANGE[errno]})` : '';
     const state = init.stage === 'validate' || init.stage === 'lock' ? '' : ` ${STATE[init.visible]}`;
-    super(`${init.path}: ${init.stage} failed: ${said}${why}.${state} ${NEXT[init.code]}`, { cause: init.cause });
+    super(oneLine(`${init.path}: ${init.stage} failed: ${said}${why}.${state} ${NEXT[init.code]}`), {
+      cause: init.cause,
+    });
     this.code = init.code;
     this.stage = init.stage;
     this.path = init.path;

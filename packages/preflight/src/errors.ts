@@ -1,3 +1,4 @@
+import { oneLine } from '@drydock/api/text';
 /** `SHADOWS_LEFT`: a probe could not remove its definitions. */
 export type PreflightErrorCode = 'SHADOWS_LEFT';
 
@@ -7,7 +8,7 @@ export class PreflightError extends Error {
   readonly code: PreflightErrorCode;
 
   constructor(code: PreflightErrorCode, message: string, options: ErrorOptions = {}) {
-    super(message, options);
+    super(oneLine(message), options);
     this.code = code;
   }
 }

@@ -12,7 +12,7 @@ import {
 import { ApiError, type CallOptions, isInvalid, type KubeObject, type Resource } from '@drydock/kube';
 import { CRD } from './cluster-schemas.ts';
 import { PreflightError } from './errors.ts';
-import { asJudged, resourceOf } from './scan.ts';
+import { exactly, resourceOf } from './scan.ts';
 import { type ProbeCluster, SHADOW_GROUP, shadowOf, sweepShadows } from './shadow.ts';
 
 /** How long (ms) a shadow may take to be served, and what its removal may take after an interruption. */
@@ -136,7 +136,7 @@ async function ask(
     return [];
   } catch (error) {
     if (!isInvalid(error) || !(error instanceof ApiError)) throw error;
-    const before = judgeKind(crd, target, options).judge(asJudged(crd, target)(object));
+    const before = judgeKind(crd, target, { ...options, exact: exactly }).judge(object as unknown as JsonObject);
     const doubts = before.filter((finding) => finding.class === 'UNDECIDED');
     const known = new Set(before.filter((finding) => !doubts.includes(finding)).map(({ path }) => path));
     const base = undecidedKind(crd.name, '', options);

@@ -21,7 +21,6 @@ import {
 } from '@drydock/kube';
 import { DEEP, isDeeperThan } from './depth.ts';
 import { readAhead } from './read-ahead.ts';
-import { holdsRounded } from './rounded.ts';
 import { type Look, verdicts } from './verdicts.ts';
 
 /** How far a scan is. */
@@ -92,6 +91,11 @@ export async function* scan(options: ScanOptions): AsyncGenerator<readonly Findi
 
 async function* none(): AsyncGenerator<never, void> {}
 
+/** An object with its integers that no number can hold as bigints. */
+export function exactly(object: JsonObject): JsonObject {
+  return withExact(object, BigInt) as JsonObject;
+}
+
 /** The scan of one kind. */
 interface KindScan {
   /** Verdicts about the definition. */
@@ -103,11 +107,10 @@ interface KindScan {
 
 function scanKind(crd: Crd, next: Crd | undefined, options: ScanOptions): KindScan {
   const { again = false, asked = () => [], labelsOf = () => undefined } = options;
-  const judge = judgeKind(crd, next, options);
-  const judged = asJudged(crd, next);
+  const judge = judgeKind(crd, next, { ...options, exact: exactly });
   const judgeOne = (object: KubeObject): readonly Finding[] => {
     try {
-      return judge.judge(judged(object));
+      return judge.judge(object as unknown as JsonObject);
     } catch (error) {
       // The stack is at its end. Looked for only then, because no real object is such, and each would be walked once more.
       if (!(error instanceof RangeError && isDeeperThan(DEEP, object))) throw error;
@@ -124,27 +127,13 @@ function scanKind(crd: Crd, next: Crd | undefined, options: ScanOptions): KindSc
     judge: (look) => {
       const heard: Asked[] = [];
       for (const one of silent)
-        if (look.items.some((object) => mayAsk(one, judged(object), crd, labelsOf))) heard.push(one);
+        if (look.items.some((object) => mayAsk(one, exactly(object as unknown as JsonObject), crd, labelsOf)))
+          heard.push(one);
       for (const one of heard) silent.delete(one);
       return [...preflightAdmission(heard, crd, options), ...told.of(look)];
     },
     end: (failed) => told.rest(failed),
     objects: told.objects,
-  };
-}
-
-/**
- * An object of a kind as it is judged under a schema: items of a list need not say what they are, and an integer that no number can hold is a bigint. Made for each kind, used for each of its
- * objects.
- */
-export function asJudged(crd: Crd, next: Crd | undefined): (object: KubeObject) => JsonObject {
-  const listed = resourceOf(crd)?.version;
-  const apiVersion = `${crd.group}/${listed}`;
-  const version = next?.versions.find(({ name }) => name === listed) ?? next?.versions.find(({ storage }) => storage);
-  const schema = version?.schema ?? {};
-  return (object) => {
-    const whole = holdsRounded(object, schema) ? withExact(object, BigInt) : object;
-    return { apiVersion, ...(whole as object) } as unknown as JsonObject;
   };
 }
 

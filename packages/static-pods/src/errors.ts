@@ -1,3 +1,4 @@
+import { oneLine } from '@drydock/api/text';
 /** Stable codes of {@link StaticPodError}. */
 export type StaticPodErrorCode =
   /** An option is missing or makes no sense. */
@@ -57,7 +58,7 @@ export class StaticPodError extends Error {
   readonly retriable: boolean;
 
   constructor(code: StaticPodErrorCode, object: string, said: string, cause?: unknown) {
-    super(`${object}: ${said.replace(/\.$/, '')}. ${NEXT[code]}`, cause === undefined ? {} : { cause });
+    super(oneLine(`${object}: ${said.replace(/\.$/, '')}. ${NEXT[code]}`), cause === undefined ? {} : { cause });
     this.code = code;
     this.object = object;
     this.retriable = RETRIABLE.has(code);

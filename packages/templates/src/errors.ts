@@ -1,3 +1,5 @@
+import { oneLine } from '@drydock/api/text';
+
 /** Stable codes of {@link TemplateError}, each with what a person does next. */
 const NEXT = {
   FOLDER_NOT_FOUND: 'Correct the folder of the failure domain, or create it.',
@@ -73,12 +75,21 @@ export class TemplateError extends Error {
   readonly retriable: boolean;
 
   constructor(init: TemplateErrorInit) {
-    super(`${init.message}. ${NEXT[init.code]}`, init.cause === undefined ? undefined : { cause: init.cause });
+    const next = adviceOf(init);
+    super(oneLine(`${init.message}. ${next}`), init.cause === undefined ? undefined : { cause: init.cause });
     this.code = init.code;
-    this.text = init.message;
-    this.next = NEXT[init.code];
+    this.text = oneLine(init.message);
+    this.next = next;
     this.retriable = init.retriable ?? false;
   }
+}
+
+/** One error has one piece of advice: that of a cause which knows more, in place of "look at the cause". */
+function adviceOf({ code, cause }: Pick<TemplateErrorInit, 'code' | 'cause'>): string {
+  const { next } = (cause ?? {}) as { readonly next?: unknown };
+  return typeof next === 'string'
+    ? NEXT[code].replace(/^Look at the cause/, () => next.replace(/\.$/, ''))
+    : NEXT[code];
 }
 
 /** Whether `error` is a {@link TemplateError}, optionally of one code. */
@@ -91,7 +102,9 @@ export function clauseOf(error: unknown): string {
   return reasonOf(error).replace(/\.$/, '');
 }
 
-/** The text of a cause. */
+/** The text of a cause, without the advice that it ends with: whoever wraps it gives advice. */
 export function reasonOf(error: unknown): string {
+  const { text } = (error ?? {}) as { readonly text?: unknown };
+  if (typeof text === 'string') return text;
   return error instanceof Error ? error.message : String(error);
 }

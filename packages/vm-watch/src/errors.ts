@@ -1,3 +1,4 @@
+import { oneLine } from '@drydock/api/text';
 /** Why a watch cannot do what it should; stable. */
 export type WatchErrorCode = 'CredentialsMissing' | 'Closed' | 'KindsMissing';
 
@@ -14,7 +15,7 @@ export class WatchError extends Error {
 
   /** `message`: what happened, to which object, as a clause without a final full stop; no secret. */
   constructor(code: WatchErrorCode, message: string) {
-    super(`${message}. ${NEXT[code]}`);
+    super(oneLine(`${message}. ${NEXT[code]}`));
     this.code = code;
   }
 }

@@ -73,7 +73,11 @@ export interface VmWatchRole {
 /** Wires the watch on virtual machines: caches, service, zone controller, mirror. Caches start at once, the rest with `run`. */
 export function vmWatchRole(options: VmWatchRoleOptions): VmWatchRole {
   const { client, links, log, clock, metrics = watchMetrics() } = options;
-  const onError = (error: unknown): void => log.warn({ err: error }, 'a watch failed and is tried again');
+  const onError = (error: unknown): void =>
+    log.warn(
+      { err: error },
+      'A watch on the API server failed; Drydock tries again. If this warning repeats, follow the error.',
+    );
   const cache = <T extends KubeObject>(resource: Resource<T>, where: Selector): Cache<T> =>
     createCache({ client, resource, where, onError });
   const zones = cache(Zone, {});

@@ -4,6 +4,7 @@ import { readCrd } from '../schema/read-crd.ts';
 import type { Crd, CrdVersion, Schema } from '../schema/schema.ts';
 import { type BridgeNote, bridgeNode, type Merge, shortRule, type Unbridged } from './bridge-node.ts';
 import { foreignDefaults } from './foreign-defaults.ts';
+import { keptDefaults } from './kept-defaults.ts';
 import { ANYTHING } from './lost-places.ts';
 import { objections } from './proof.ts';
 import { withRoom } from './rule-room.ts';
@@ -93,7 +94,8 @@ export function bridge(old: Crd, now: Crd, { stores }: { readonly stores?: Store
   const { doubts, stops } = objections(old, now, crd, storage === open ? undefined : stores);
   if (stops.length > 0) return { crd: undefined, unbridged: stops, doubts, notes: [] };
   const foreign = [...foreignDefaults(crd, old, 'older'), ...foreignDefaults(crd, now, 'newer')];
-  return { crd, unbridged: [], doubts, notes: [...notes, ...foreign, ...migrations(old, now, storage.name)] };
+  const told = [...notes, ...foreign, ...keptDefaults(crd, old, now), ...migrations(old, now, storage.name)];
+  return { crd, unbridged: [], doubts, notes: told };
 }
 
 /** A definition that only one release has, as a server takes it. */

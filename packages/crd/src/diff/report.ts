@@ -35,6 +35,9 @@ type Open = Finding & { -readonly [K in keyof FindingGroup]: FindingGroup[K] } &
 /** Places of one class and kind; all beyond are one more, `…`. */
 const MOST_PLACES = 1_000;
 
+/** An index, or a quoted key, which may look like one. */
+const INDEX = /"(?:[^"\\]|\\.)*"|\[\d+\]/g;
+
 /** An empty report. */
 export function createReport(): ReportBuilder {
   const groups = new Map<string, Open>();
@@ -43,7 +46,7 @@ export function createReport(): ReportBuilder {
     add: (findings) => {
       for (const finding of findings) {
         const kind = `${finding.class}:${finding.crd}`;
-        let path = finding.path.replaceAll(/\[\d+\]/g, '[]');
+        let path = finding.path.replaceAll(INDEX, (text) => (text.startsWith('[') ? '[]' : text));
         let key = `${kind} ${path} ${finding.version} ${finding.rule} ${finding.blocking} ${finding.what}`;
         let known = groups.get(key);
         const others = known === undefined ? (places.get(kind) ?? 0) : 0;

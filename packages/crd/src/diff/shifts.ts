@@ -1,10 +1,10 @@
 import { equal, isList, isObject, type Json, type JsonObject, own } from '../schema/json.ts';
 import type { Path } from '../schema/path.ts';
 import type { Schema } from '../schema/schema.ts';
-import { applyDefaults } from '../validate/defaults.ts';
+import { defaultOf } from '../validate/defaults.ts';
 import type { RuleId } from './step.ts';
 
-/** A value that reads otherwise under the target, though nobody writes it. */
+/** A value that may read otherwise under the target, though nobody writes it. */
 export interface Shift {
   readonly rule: RuleId;
   readonly path: Path;
@@ -13,58 +13,69 @@ export interface Shift {
 }
 
 /**
- * What defaults change. From bytes that lack a field it is certain. An API server shows the default in its place, so of a value that equals the default of today it can only be said that it
- * may be one.
+ * Fields that read as a default of today, which the target does not have. Of bytes that lack a field it is certain. An API server shows the default in its place, so of a value that equals the default of today it can only be
+ * said that it may be one, unless `isStored` knows better. What the target fills in is told by {@link applyDefaults}.
  */
-export function defaultShifts(object: JsonObject, now: Schema, target: Schema): readonly Shift[] {
+export function lostDefaults(
+  object: JsonObject,
+  now: Schema,
+  target: Schema,
+  isStored: (path: Path, value: Json) => boolean,
+): readonly Shift[] {
   const shifts: Shift[] = [];
-  compare(object, now, target, [], shifts);
+  compare(object, now, target, [], (path, shift) => {
+    if (shift.value === undefined || !isStored(path, shift.value)) shifts.push({ ...shift, path });
+  });
   return shifts;
 }
 
-function compare(value: Json, now: Schema, target: Schema, path: Path, shifts: Shift[]): void {
-  if (!haveShifts(now, target)) return;
+function compare(
+  value: Json,
+  now: Schema,
+  target: Schema,
+  path: Path,
+  tell: (path: Path, shift: Omit<Shift, 'path'>) => void,
+): void {
+  if (!loses(now, target)) return;
   if (isList(value)) {
     if (now.items === undefined || target.items === undefined) return;
-    for (const [index, item] of value.entries()) compare(item, now.items, target.items, [...path, index], shifts);
+    for (const [index, item] of value.entries()) compare(item, now.items, target.items, [...path, index], tell);
     return;
   }
   if (!isObject(value)) return;
   // A field that goes is pruned, default or not.
   for (const [name, after] of Object.entries(target.properties ?? {})) {
     const before = own(now.properties, name);
+    if (before === undefined) continue;
     const present = own(value, name);
     const at = [...path, name];
-    if (!equal(before?.default, after.default)) {
+    if (losesOwn(before, after)) {
+      const filled = defaultOf(before);
       const rule: RuleId = after.default === undefined ? 'N21' : 'N22';
-      const filled = before?.default === undefined ? undefined : applyDefaults(before.default, before);
-      if (present === undefined) {
-        const what =
-          after.default === undefined
-            ? 'absent: it will read as absent, not as the default of today'
-            : 'absent: another default fills it';
-        shifts.push({ rule, path: at, what, value: filled });
-        continue;
-      }
-      if (filled !== undefined && equal(present, filled))
-        shifts.push({
+      if (present === undefined && after.default === undefined)
+        tell(at, { rule, what: 'absent: it will read as absent, not as the default of today', value: undefined });
+      if (present !== undefined && equal(present, filled))
+        tell(at, {
           rule,
-          path: at,
           what: 'equals the default of today: if nobody set it, it reads otherwise',
           value: present,
         });
     }
-    if (present !== undefined && before !== undefined) compare(present, before, after, at, shifts);
+    if (present !== undefined) compare(present, before, after, at, tell);
   }
   const [before, after] = [now.additionalProperties, target.additionalProperties];
   if (typeof before !== 'object' || typeof after !== 'object') return;
-  for (const [key, inner] of Object.entries(value)) compare(inner, before, after, [...path, key], shifts);
+  for (const [key, inner] of Object.entries(value)) compare(inner, before, after, [...path, key], tell);
+}
+
+function losesOwn(before: Schema, after: Schema): boolean {
+  return before.default !== undefined && !equal(before.default, after.default);
 }
 
 const known = new WeakMap<Schema, WeakMap<Schema, boolean>>();
 
-/** Whether two schemas have different defaults anywhere. Most have not, and then no object needs to be looked at. */
-function haveShifts(now: Schema, target: Schema): boolean {
+/** Whether a schema has a default anywhere that another one has not. Most have none, and then no object needs to be looked at. */
+function loses(now: Schema, target: Schema): boolean {
   if (now === target) return false;
   let answers = known.get(now);
   if (answers === undefined) {
@@ -75,11 +86,11 @@ function haveShifts(now: Schema, target: Schema): boolean {
   if (answer === undefined) {
     answer = Object.entries(target.properties ?? {}).some(([name, after]) => {
       const before = own(now.properties, name);
-      return !equal(before?.default, after.default) || (before !== undefined && haveShifts(before, after));
+      return before !== undefined && (losesOwn(before, after) || loses(before, after));
     });
-    answer ||= now.items !== undefined && target.items !== undefined && haveShifts(now.items, target.items);
+    answer ||= now.items !== undefined && target.items !== undefined && loses(now.items, target.items);
     const [before, after] = [now.additionalProperties, target.additionalProperties];
-    answer ||= typeof before === 'object' && typeof after === 'object' && haveShifts(before, after);
+    answer ||= typeof before === 'object' && typeof after === 'object' && loses(before, after);
     answers.set(target, answer);
   }
   return answer;

@@ -1,15 +1,18 @@
 import { causeRule, causeText, isHealBlocked, schemaAt } from '../diff/cause-rule.ts';
 import { CLASS_MEANINGS, type Endpoint, type Finding, type FindingClass, sampleOf } from '../diff/finding.ts';
-import { defaultShifts } from '../diff/shifts.ts';
+import { lostDefaults } from '../diff/shifts.ts';
 import type { RuleId } from '../diff/step.ts';
 import { isObject, type Json, type JsonObject, textOf } from '../schema/json.ts';
 import { type Path, pathText } from '../schema/path.ts';
 import type { CrdVersion, Schema } from '../schema/schema.ts';
 import { traitsOf } from '../schema/traits.ts';
 import type { Cause, Doubt } from '../validate/cause.ts';
-import { applyDefaults } from '../validate/defaults.ts';
-import { type Era, judge, type ServerEra } from '../validate/eras.ts';
+import { reachOf } from '../validate/cel-reach.ts';
+import { applyDefaults, type Filled } from '../validate/defaults.ts';
+import { type Era, judge, type ServerEra, type Write } from '../validate/eras.ts';
+import { isPlain } from '../validate/plain.ts';
 import { prune } from '../validate/prune.ts';
+import { untypable } from '../validate/typable.ts';
 import { specRemedy } from './remedy.ts';
 import { isSettled } from './settled.ts';
 
@@ -22,6 +25,8 @@ export interface PreflightOptions {
   readonly showValues?: boolean;
   /** Who answers to the conversion webhooks of the target, by definition; what is not in it is not known. */
   readonly backends?: ReadonlyMap<string, Backend>;
+  /** Puts the digits of integers back that numbers cannot hold. Asked only about objects that need a closer look. */
+  readonly exact?: (object: JsonObject) => JsonObject;
 }
 
 /** Who is behind a webhook. `why` is a clause: why nobody answers. */
@@ -34,54 +39,86 @@ export interface Sides {
   readonly target: CrdVersion;
   /** The version that it will be stored in, where that is another one than it is read in. */
   readonly storage?: CrdVersion;
+  /** Whether a value at a path is stored, though it equals the default of today. */
+  readonly isStored: (object: JsonObject, path: Path, value: Json) => boolean;
 }
 
 /** Something that no property has: what a writer changes while it leaves alone what is there. */
 const TOUCH = '\u0000touched';
 
 /** Every verdict about one object. The object is as the live server shows it, or as it was stored; it is not changed. */
-export function preflightObject(object: JsonObject, sides: Sides, options: PreflightOptions): readonly Finding[] {
-  const { now, target } = sides;
-  const schema = target.schema ?? {};
-  const cut = prune(object, schema);
-  const read = applyDefaults(cut.value, schema);
-  if (!isObject(read)) return [];
+export function preflightObject(shown: JsonObject, sides: Sides, options: PreflightOptions): readonly Finding[] {
+  const { now, storage, target } = sides;
+  const { schema } = target;
+  if (schema === undefined) return [];
+  const { minor } = options.target;
+  const plain = isPlain(shown, schema, minor);
+  const object = plain ? shown : (options.exact?.(shown) ?? shown);
   const make = findingFor(object, sides, options);
-  const findings: Finding[] = [];
-  for (const { path, value } of target.schema === undefined ? [] : cut.pruned)
-    findings.push(make('PRUNE', pruneRule(value), path, ['spec', 'status'], true, 'no field of the target', { value }));
-  if (target.schema === undefined) return findings;
-  for (const shift of defaultShifts(object, now.schema ?? {}, schema))
-    findings.push(make('DEFAULT_SHIFT', shift.rule, shift.path, [], false, shift.what, valued(shift.value)));
-  findings.push(...verdicts(object, read, sides, options, make));
-  if (sides.storage?.schema !== undefined)
-    findings.push(...throughStorage(object, read, sides, sides.storage, findings, options));
-  return findings;
+  const { findings, read } = plain ? { read: object, findings: [] } : readBy(object, schema, make);
+  if (!isObject(read)) return [];
+  const isStored = (path: Path, value: Json): boolean => sides.isStored(object, path, value);
+  const shifts = lostDefaults(object, now.schema ?? {}, schema, isStored).map(({ path, rule, value, what }) =>
+    make('DEFAULT_SHIFT', rule, path, [], false, what, valued(value)),
+  );
+  const judged = verdicts(object, read, sides, options, make, plain || isPlain(read, schema, minor));
+  const own = [...findings, ...shifts, ...judged];
+  return storage === undefined ? own : [...own, ...throughStorage(object, read, { ...sides, storage }, own, options)];
 }
+
+/** What becomes of an object when it is read by a schema: what is pruned, and where a default takes the place of nothing, or of a null that is not allowed. */
+function readBy(
+  object: JsonObject,
+  schema: Schema,
+  make: Make,
+  stored?: string,
+): { readonly read: Json; readonly findings: readonly Finding[] } {
+  const { pruned, value } = prune(object, schema);
+  const filled: Filled[] = [];
+  const read = applyDefaults(value, schema, filled);
+  const ruled = (rule: RuleId): RuleId => (stored === undefined ? rule : 'N26');
+  const where = stored === undefined ? 'the target' : `${stored}, which is stored`;
+  const lost = pruned.map(({ path, value: gone }) =>
+    make('PRUNE', ruled(pruneRule(gone)), path, WRITES, true, `no field of ${where}`, { value: gone }),
+  );
+  const others = filled.map(({ after, before, path }) => {
+    if (after === undefined)
+      return make('PRUNE', ruled('N13'), path, WRITES, true, `null is not allowed in ${where}, and is dropped`, {
+        value: null,
+      });
+    const what =
+      before === null
+        ? `null is not allowed in ${where}: its default takes the place`
+        : 'absent: another default fills it';
+    return make('DEFAULT_SHIFT', ruled(before === null ? 'N13' : 'N22'), path, [], false, what, { value: after });
+  });
+  return { read, findings: [...lost, ...others] };
+}
+
+/** The ways of writing that change an object. */
+const WRITES: readonly Endpoint[] = ['spec', 'status'];
 
 /** What becomes of the object in the version that is stored then, where it is read in another one. */
 function throughStorage(
   object: JsonObject,
   read: JsonObject,
-  sides: Sides,
-  storage: CrdVersion,
+  sides: Sides & { readonly storage: CrdVersion },
   told: readonly Finding[],
   options: PreflightOptions,
 ): readonly Finding[] {
-  const { schema = {} } = storage;
-  const cut = prune(read, schema);
+  const { storage } = sides;
+  const { schema } = storage;
+  if (schema === undefined) return [];
+  const plain = isPlain(read, schema, options.target.minor);
   const make = findingFor(object, { ...sides, target: storage }, options);
   // What the stored version does not know is gone as soon as somebody writes, whatever the version that he writes in knows.
-  const why = `no field of ${storage.name}, which is stored`;
-  const lost = cut.pruned.map(({ path, value }) =>
-    make('PRUNE', 'N26', path, ['spec', 'status'], true, why, { value }),
-  );
-  const stored = applyDefaults(cut.value, schema);
-  if (!isObject(stored) || !storage.served) return lost;
+  const { findings, read: stored } = plain ? { read, findings: [] } : readBy(read, schema, make, storage.name);
+  if (!isObject(stored) || !storage.served) return findings;
   // Whoever writes through it is judged by it.
   const known = new Set(told.map((finding) => `${finding.class} ${finding.path} ${finding.what}`));
-  const judged = verdicts(object, stored, { ...sides, target: storage }, options, make);
-  return [...lost, ...judged.filter((finding) => !known.has(`${finding.class} ${finding.path} ${finding.what}`))];
+  const isClean = plain || isPlain(stored, schema, options.target.minor);
+  const judged = verdicts(object, stored, { ...sides, target: storage }, options, make, isClean);
+  return [...findings, ...judged.filter((finding) => !known.has(`${finding.class} ${finding.path} ${finding.what}`))];
 }
 
 type Make = (
@@ -139,22 +176,29 @@ function verdicts(
   { crd, now, target }: Sides,
   options: PreflightOptions,
   make: Make,
+  plain: boolean,
 ): readonly Finding[] {
-  const schema = target.schema ?? {};
-  const hasStatus = target.status;
+  const { schema = {}, status: hasStatus } = target;
   const server = options.target;
   // A server that lets nothing alone: what a writer meets that changes the node, or an object that is created.
-  const strict = byPath(strictly(read, schema, server.minor));
+  const strict = plain ? NOTHING : byPath(strictly(read, schema, server.minor));
+  const isClean = strict.causes.size === 0 && strict.doubts.size === 0;
+  const ask: Ask = (write, era = server) => byPath(judge({ ...write, schema, hasStatus, everyRule: true }, era));
+  const created =
+    hasStatus && needsStatus(schema)
+      ? ask({ endpoint: 'create', next: read }, { era: 'E0', minor: server.minor })
+      : NOTHING;
   // What it has nothing against none refuses, but for rules that compare with the old value.
-  if (strict.causes.size === 0 && strict.doubts.size === 0 && !traitsOf(schema).transitions) return [];
-  const metadata = isObject(read['metadata']) ? read['metadata'] : {};
-  const touchedMain = { ...read, metadata: { ...metadata, [TOUCH]: true } };
-  const status = read['status'];
-  const touchedStatus = isObject(status) ? { ...read, status: { ...status, [TOUCH]: true } } : read;
-  const ask = (endpoint: 'main' | 'status', stored: JsonObject): Answer =>
-    byPath(judge({ endpoint, next: read, stored, schema, hasStatus, everyRule: true }, server));
-  const main = ask('main', touchedMain);
-  const onStatus = hasStatus && status !== undefined ? ask('status', touchedStatus) : NOTHING;
+  const isOpen = !isClean || traitsOf(schema).transitions;
+  const write = (endpoint: 'main' | 'status', half: string): Answer =>
+    isOpen ? ask({ endpoint, next: read, stored: touched(read, half), plain }) : NOTHING;
+  const main = write('main', 'metadata');
+  const isFirst = read['status'] === undefined;
+  const onStatus = !hasStatus
+    ? NOTHING
+    : isFirst
+      ? firstStatus(read, now, target, ask, isOpen)
+      : write('status', 'status');
   const findings: Finding[] = [];
   for (const [key, cause] of new Map([...strict.causes, ...main.causes, ...onStatus.causes])) {
     const endpoints: Endpoint[] = [];
@@ -180,12 +224,86 @@ function verdicts(
         ...(remedy === undefined ? {} : { remedy }),
       }),
     );
-    if (rule === 'N11' || rule === 'N19') findings.push(make('BLOCK_SSA', rule, cause.path, ['apply'], false, what));
+    if (rule === 'N19' && !main.causes.has(key))
+      findings.push(make('BLOCK_SSA', rule, cause.path, ['apply'], false, what));
   }
+  // What refuses every write refuses an apply as well.
+  const refused = new Set([...main.causes.values()].map(({ path }) => pathText(path)));
+  for (const path of plain ? [] : untypable(read, schema))
+    if (!refused.has(pathText(path)))
+      findings.push(make('BLOCK_SSA', 'N11', path, ['apply'], false, causeText({ ...UNTYPED, path }, schema)));
+  for (const cause of created.causes.values())
+    if (![...strict.causes.values()].some((one) => isSameDemand(one, cause))) {
+      const what = `${causeText(cause, schema)}: a creation drops the status`;
+      findings.push(make('BLOCK_CREATE', causeRule(cause, now.schema, schema), cause.path, ['create'], false, what));
+    }
   for (const doubt of new Map([...main.doubts, ...onStatus.doubts, ...strict.doubts]).values())
     if (!isSettled(doubt, now.schema, schema))
       findings.push(make('UNDECIDED', undecidedRule(doubt), doubt.path, ['spec', 'status'], false, doubt.why));
   return findings;
+}
+
+/** What was stored before a writer changed nothing but something that no property has. */
+function touched(read: JsonObject, half: string): JsonObject {
+  const of = read[half] ?? {};
+  return isObject(of) ? { ...read, [half]: { ...of, [TOUCH]: true } } : read;
+}
+
+/** Whether a creation, which drops the status, can be refused for the lack of it. */
+function needsStatus(schema: Schema): boolean {
+  return (
+    schema.required?.includes('status') === true || rootRules(schema).some(({ rule }) => asksStatus(rule) !== 'no')
+  );
+}
+
+function rootRules(schema: Schema): NonNullable<Schema['x-kubernetes-validations']> {
+  return schema['x-kubernetes-validations'] ?? [];
+}
+
+/** Whether a rule at the root looks for a status, or into it. */
+function asksStatus(rule: string): 'no' | 'presence' | 'content' {
+  const reach = reachOf(rule);
+  const status = reach === true ? true : reach.get('status');
+  if (status === undefined) return 'no';
+  return status === true || status.size > 0 ? 'content' : 'presence';
+}
+
+/** What the first status of an object meets, whatever is in it: the rules of the rest, and fields that only the target requires. */
+function firstStatus(
+  read: JsonObject,
+  now: CrdVersion,
+  { schema = {} }: CrdVersion,
+  ask: Ask,
+  isOpen: boolean,
+): Answer {
+  const { status } = schema.properties ?? {};
+  const before = now.schema?.properties?.['status']?.required ?? [];
+  const isNew = (status?.required ?? []).some((name) => !before.includes(name));
+  if (!isOpen && !isNew && !needsStatus(schema)) return NOTHING;
+  const next = { ...read, status: applyDefaults({}, status) };
+  const { causes, doubts } = ask({ endpoint: 'status', next, stored: read });
+  const isFixed = ({ keyword, owner, path, rule = '' }: Cause): boolean =>
+    path[0] === 'status'
+      ? keyword === 'required' && owner.length === 1 && !before.includes(String(path[1]))
+      : path.length > 0 || asksStatus(rule) !== 'content';
+  const open = rootRules(schema).filter(({ rule }) => asksStatus(rule) === 'content');
+  const unknown = open.map(
+    ({ rule }): Doubt => ({
+      path: [],
+      keyword: 'x-kubernetes-validations',
+      why: `the rule ${rule} looks into a status that is not there yet`,
+      rule,
+    }),
+  );
+  return byPath({
+    causes: [...causes.values()].filter(isFixed),
+    doubts: [...[...doubts.values()].filter(({ path }) => path[0] !== 'status'), ...unknown],
+  });
+}
+
+/** Whether two causes are one demand of the schema, whatever is said of it. */
+function isSameDemand(a: Cause, b: Cause): boolean {
+  return a.keyword === b.keyword && a.rule === b.rule && pathText(a.path) === pathText(b.path);
 }
 
 function valued(value: Json | undefined): { readonly value?: Json } {
@@ -210,6 +328,11 @@ function classOf(cause: Cause, rule: RuleId, endpoints: readonly Endpoint[], sch
   if (inStatus && endpoints.includes('status')) return 'BLOCK_STATUS';
   return endpoints.includes('spec') ? 'BLOCK_SPEC' : 'BLOCK_STATUS';
 }
+
+type Ask = (write: Pick<Write, 'endpoint' | 'next' | 'stored' | 'plain'>, server?: ServerEra) => Answer;
+
+/** What keeps a server from applying, as a cause. */
+const UNTYPED: Cause = { reason: 'FieldValueTypeInvalid', path: [], owner: [], keyword: 'type', message: '' };
 
 interface Answer {
   readonly causes: ReadonlyMap<string, Cause>;

@@ -1,9 +1,11 @@
+import { schemaAt } from '../diff/cause-rule.ts';
 import { diff } from '../diff/diff.ts';
 import { CLASS_MEANINGS, type Finding, sampleOf } from '../diff/finding.ts';
-import { isObject, type JsonObject, textOf } from '../schema/json.ts';
+import { equal, isObject, type JsonObject, textOf } from '../schema/json.ts';
 import type { Crd, CrdVersion } from '../schema/schema.ts';
+import { defaultOf } from '../validate/defaults.ts';
 import { preflightCrd } from './preflight-crd.ts';
-import { type PreflightOptions, preflightObject } from './preflight-object.ts';
+import { type PreflightOptions, preflightObject, type Sides } from './preflight-object.ts';
 
 /** The judge of one kind: objects stream through it, none is kept. */
 export interface KindJudge {
@@ -22,21 +24,40 @@ export function judgeKind(now: Crd, target: Crd | undefined, options: PreflightO
   const findings = preflightCrd(steps, now, target, options);
   const changes = steps.length > 0;
   if (target === undefined) return { crd: now.name, changes, findings, judge: () => [] };
+  const stored = converted(now, target);
+  const isStored = storedValues(now);
   return {
     crd: now.name,
     changes,
     findings,
     judge: (object) => {
       const listed = versionOf(object, now);
-      const next = target.versions.find(({ name }) => name === listed?.name) ?? converted(now, target);
+      const next = target.versions.find(({ name }) => name === listed?.name) ?? stored;
       if (listed === undefined || next === undefined) return [unconvertible(object, now, target, options)];
       const read = next.name === listed.name ? object : { ...object, apiVersion: `${target.group}/${next.name}` };
-      const sides = { crd: now.name, now: listed, target: next };
-      const stored = converted(now, target);
+      const sides = { crd: now.name, now: listed, target: next, isStored };
       const storage = stored === undefined || stored === next ? {} : { storage: stored };
       return preflightObject(read, { ...sides, ...storage }, options);
     },
   };
+}
+
+/**
+ * Whether a value that equals a default is stored all the same. It is where the object was written later than the definition: a server fills in the defaults of the version that somebody writes in, and stores them. Both
+ * revisions are counted by one etcd.
+ */
+function storedValues(crd: Crd): Sides['isStored'] {
+  const since = revisionOf(crd.manifest);
+  const served = crd.versions.filter((version) => version.served);
+  return (object, path, value) =>
+    revisionOf(object) > since &&
+    served.every(({ schema }) => equal(defaultOf(schemaAt(schema ?? {}, path)?.schema), value));
+}
+
+/** NaN where it is not known, and then nothing is later or earlier. */
+function revisionOf(object: JsonObject): number {
+  const { resourceVersion } = isObject(object['metadata']) ? object['metadata'] : {};
+  return Number.parseInt(textOf(resourceVersion), 10);
 }
 
 /** All verdicts of objects and definitions that are at hand; see {@link judgeKind} for those that stream. */

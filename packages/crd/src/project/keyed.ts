@@ -30,14 +30,14 @@ function withItems(newer: readonly Json[], older: readonly Json[], schema: Schem
 
 function withEntries(newer: JsonObject, older: JsonObject, schema: Schema): Json {
   if (schema['x-kubernetes-map-type'] === 'atomic') return newer;
-  const { additionalProperties: any, properties } = schema;
+  const { additionalProperties: entry, properties } = schema;
   const known = (key: string): Schema | undefined =>
-    own(properties, key) ?? (typeof any === 'object' ? any : undefined);
+    own(properties, key) ?? (typeof entry === 'object' ? entry : undefined);
   const both = Object.entries(newer).map(([key, value]) => {
     const before = own(older, key);
     return [key, before === undefined ? value : withKeyed(value, before, known(key))] as const;
   });
-  const isMap = typeof any === 'object' && properties === undefined;
+  const isMap = typeof entry === 'object' && properties === undefined;
   const missing = isMap ? Object.entries(older).filter(([key]) => !Object.hasOwn(newer, key)) : [];
   return Object.fromEntries([...missing, ...both]);
 }

@@ -39,6 +39,8 @@ export interface Write {
   readonly hasStatus: boolean;
   /** Ask for rules also where a server stops at the errors of the schema: all that stands in the way, not what is told first. */
   readonly everyRule?: boolean;
+  /** Nothing refuses a creation of the object, see `isPlain`: only rules that compare with the old value are asked. */
+  readonly plain?: boolean;
 }
 
 /**
@@ -53,6 +55,10 @@ export function judge(write: Write, server: ServerEra): Verdict {
   const ratchets =
     stored !== undefined && (endpoint === 'main' ? server.era !== 'E0' : endpoint === 'status' && server.era === 'E2');
   const context = { minor: server.minor, ratchets, causes, doubts };
+  if (write.plain === true) {
+    checkRules(next, schema, [], stored, { ...context, comparing: true }, false, true);
+    return { causes, doubts };
+  }
   if (endpoint === 'status') {
     const status = schema.properties?.['status'];
     if (status !== undefined && next['status'] !== undefined)

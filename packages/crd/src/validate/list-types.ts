@@ -1,4 +1,4 @@
-import { isList, isObject, type Json, own, showJson } from '../schema/json.ts';
+import { isList, isObject, type Json, type JsonObject, own, showJson } from '../schema/json.ts';
 import type { Path } from '../schema/path.ts';
 import type { Schema } from '../schema/schema.ts';
 import { traitsOf } from '../schema/traits.ts';
@@ -15,9 +15,7 @@ export function checkListTypes(value: Json, schema: Schema, path: Path = []): re
 function walk(value: Json, schema: Schema, path: (string | number)[], causes: Cause[]): void {
   if (!traitsOf(schema).lists) return;
   if (isList(value)) {
-    const type = schema['x-kubernetes-list-type'];
-    if (type === 'set') causes.push(...(areDifferentTexts(value) ? [] : repeated(value.map(canonical), path)));
-    else if (type === 'map') causes.push(...checkMap(value, schema, path));
+    causes.push(...checkList(value, schema, path));
     const { items } = schema;
     if (items === undefined) return;
     for (let index = 0; index < value.length; index += 1) {
@@ -38,11 +36,23 @@ function walk(value: Json, schema: Schema, path: (string | number)[], causes: Ca
   }
 }
 
+/** Whether an item of a list occurs twice, or is none for its type. */
+export function hasRepeated(list: readonly Json[], schema: Schema): boolean {
+  return checkList(list, schema, []).length > 0;
+}
+
+function checkList(list: readonly Json[], schema: Schema, path: Path): readonly Cause[] {
+  const type = schema['x-kubernetes-list-type'];
+  if (type === 'map') return checkMap(list, schema, path);
+  return type !== 'set' || areDifferentTexts(list) ? [] : repeated(list.map(canonical), path);
+}
+
 function checkMap(list: readonly Json[], schema: Schema, path: Path): readonly Cause[] {
+  const names = schema['x-kubernetes-list-map-keys'] ?? [];
+  if (areDifferentObjects(list, names)) return [];
   const odd = list.findIndex((item) => item !== null && !isObject(item));
   if (odd >= 0)
     return [cause('FieldValueInvalid', [...path, odd], path, 'must be an object for an array of list-type map')];
-  const names = schema['x-kubernetes-list-map-keys'] ?? [];
   const [name = ''] = names;
   if (names.length === 1 && areDifferentTexts(list.map((item) => (isObject(item) ? own(item, name) : undefined))))
     return [];
@@ -60,6 +70,21 @@ function checkMap(list: readonly Json[], schema: Schema, path: Path): readonly C
 function areDifferentTexts(values: readonly (Json | undefined)[]): boolean {
   return values.every((value) => typeof value === 'string') && new Set(values).size === values.length;
 }
+
+/** Short lists of objects, told by their keys one by one, where all of these are texts. */
+function areDifferentObjects(list: readonly Json[], names: readonly string[]): boolean {
+  if (list.length > FEW || names.length === 0) return false;
+  for (let at = 0; at < list.length; at += 1) {
+    const item = list[at];
+    if (!isObject(item) || !names.every((name) => typeof own(item, name) === 'string')) return false;
+    for (let other = 0; other < at; other += 1)
+      if (names.every((name) => (list[other] as JsonObject)[name] === item[name])) return false;
+  }
+  return true;
+}
+
+/** Of more, each is not compared with each. */
+const FEW = 16;
 
 /** What occurs twice is named where it does so for the first time, and only there. */
 function repeated(keys: readonly string[], path: Path): readonly Cause[] {

@@ -1,6 +1,7 @@
-import { isList, isObject, type Json, own } from '../schema/json.ts';
+import { isList, isObject, type Json, type JsonObject, own } from '../schema/json.ts';
 import type { Path } from '../schema/path.ts';
 import type { Schema } from '../schema/schema.ts';
+import { keepsHead, TEXTS } from './resource-within.ts';
 
 /** A value that pruning takes away. */
 export interface Pruned {
@@ -15,7 +16,7 @@ export interface PruneResult {
 }
 
 /** These belong to every resource, whether its schema names them or not. */
-const META: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
+export const META: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
 /**
  * Takes away what the schema does not know, as the API server does when it reads or writes an object (apiextensions-apiserver, pkg/apiserver/schema/pruning). The object is
@@ -57,8 +58,18 @@ function pruneValue(
   const additional = schema?.additionalProperties;
   let changed: Map<string, Json> | undefined;
   for (const key of Object.keys(value)) {
-    if (resource && META.has(key)) continue;
     const inner = value[key] as Json;
+    if (resource && META.has(key)) {
+      if (schema === undefined || !isEmbedded(schema)) continue;
+      path.push(key);
+      const left = pruneHead(key, inner, path, pruned);
+      path.pop();
+      if (left === inner) continue;
+      changed ??= new Map(Object.entries(value));
+      if (left === undefined) changed.delete(key);
+      else changed.set(key, left);
+      continue;
+    }
     const property = own(schema?.properties, key) ?? (typeof additional === 'object' ? additional : undefined);
     path.push(key);
     if (property !== undefined || additional === true) {
@@ -75,6 +86,27 @@ function pruneValue(
     path.pop();
   }
   return changed === undefined ? value : Object.fromEntries(changed);
+}
+
+/** What is left of the version, the kind or the metadata of a resource within another one. */
+function pruneHead(key: string, value: Json, path: Path, pruned: Pruned[]): Json | undefined {
+  if (!keepsHead(key, value, false)) {
+    pruned.push({ path: [...path], value });
+    return undefined;
+  }
+  if (key !== 'metadata' || !isObject(value)) return value;
+  const keep = (of: JsonObject, at: Path, keeps: (name: string, inner: Json) => boolean): JsonObject => {
+    const gone = Object.keys(of).filter((name) => !keeps(name, of[name] as Json));
+    for (const name of gone) pruned.push({ path: [...at, name], value: of[name] as Json });
+    return gone.length === 0 ? of : Object.fromEntries(Object.entries(of).filter(([name]) => !gone.includes(name)));
+  };
+  let left = keep(value, path, (name, inner) => keepsHead(name, inner, true));
+  for (const name of TEXTS) {
+    const of = own(left, name);
+    const texts = isObject(of) ? keep(of, [...path, name], (_key, text) => typeof text === 'string') : of;
+    if (texts !== undefined && texts !== of) left = { ...left, [name]: texts };
+  }
+  return left;
 }
 
 function isEmbedded(schema: Schema | undefined): boolean {

@@ -24,13 +24,14 @@ export function checkRules(
   parentSound = false,
 ): void {
   // Rules of a node that may be null are not asked when it is.
-  if (value === null || !traitsOf(schema).rules) return;
+  if (value === null || !hasRules(schema, context)) return;
   const { 'x-kubernetes-validations': rules = [] } = schema;
   const sound = parentSound || (rules.length > 0 && !isMistyped(value, schema));
   // What has no counterpart goes with the nearest node that has one: the items of a list that is compared as a whole.
   const spared = context.ratchets && (old === undefined ? parentSpared : unchanged(value, old, schema));
   for (const rule of rules) {
     const compares = isTransition(rule);
+    if (context.comparing === true && !compares) continue;
     if (compares && old === undefined && rule.optionalOldSelf !== true) continue;
     const answer = answerTo(rule, schema, value, compares ? { old } : undefined, path.length === 0, sound);
     const broken = answer.kind !== 'holds' && answer.broken === true;
@@ -54,7 +55,7 @@ export function checkRules(
   }
   if (isList(value)) {
     const { items } = schema;
-    if (items === undefined || !traitsOf(items).rules) return;
+    if (items === undefined || !hasRules(items, context)) return;
     const counterpart = correlate(schema, old);
     for (const [index, item] of value.entries())
       checkRules(item, items, [...path, index], counterpart(item), context, spared, sound);
@@ -65,9 +66,14 @@ export function checkRules(
   const { additionalProperties: additional, properties } = schema;
   for (const key of Object.keys(value)) {
     const of = own(properties, key) ?? (typeof additional === 'object' ? additional : undefined);
-    if (of !== undefined && traitsOf(of).rules)
+    if (of !== undefined && hasRules(of, context))
       checkRules(value[key] as Json, of, [...path, key], own(before, key), context, spared, sound);
   }
+}
+
+function hasRules(schema: Schema, { comparing }: ValidationContext): boolean {
+  const { rules, transitions } = traitsOf(schema);
+  return comparing === true ? transitions : rules;
 }
 
 /** What a rule may give as its reason. */

@@ -13,6 +13,8 @@ export interface ValidationContext {
   readonly minor: number;
   /** Errors of a node that is what it was before are dropped (KEP-4008). */
   readonly ratchets: boolean;
+  /** Only rules that compare with the old value are asked. */
+  readonly comparing?: boolean;
   readonly causes: Cause[];
   readonly doubts: Doubt[];
 }

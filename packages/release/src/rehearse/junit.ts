@@ -8,7 +8,7 @@ export function junitOf(report: RehearsalReport): string {
 }
 
 function suiteOf(cell: RehearsalCell, { newer, older }: RehearsalReport): string {
-  const { assertions, broken, seed, took } = cell;
+  const { assertions, broken, seed, server, took } = cell;
   const name = `${older} → ${newer} → ${older}, ${cellTitle(cell)}`;
   const cases = assertions.map(({ id, seen, title, verdict }) => {
     const head = `    <testcase classname="${escaped(name)}" name="${escaped(`${id} ${title}`)}"`;
@@ -22,6 +22,6 @@ function suiteOf(cell: RehearsalCell, { newer, older }: RehearsalReport): string
     );
   const count = (verdict: string): number => assertions.filter((one) => one.verdict === verdict).length;
   const counts = `tests="${cases.length}" failures="${count('failed')}" errors="${broken === undefined ? 0 : 1}" skipped="${count('skipped')}"`;
-  const seeds = `    <properties><property name="seed" value="${seed}"/></properties>\n`;
-  return `  <testsuite name="${escaped(name)}" ${counts} time="${(took / 1_000).toFixed(1)}">\n${seeds}${cases.join('')}  </testsuite>\n`;
+  const properties = `    <properties><property name="seed" value="${seed}"/><property name="server" value="${escaped(server)}"/></properties>\n`;
+  return `  <testsuite name="${escaped(name)}" ${counts} time="${(took / 1_000).toFixed(1)}">\n${properties}${cases.join('')}  </testsuite>\n`;
 }

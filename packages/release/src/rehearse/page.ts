@@ -49,14 +49,14 @@ function overview(cells: readonly RehearsalCell[]): string {
 }
 
 function cellOf(cell: RehearsalCell, at: number): string {
-  const { assertions, broken, control, exercises, took, unexercised } = cell;
+  const { assertions, broken, control, exercises, server, took, unexercised } = cell;
   const rows = assertions.map(
     ({ id, seen, title, verdict }) =>
       `<tr><td>${id}</td><td class="${verdict}">${verdict}</td><td>${escaped(title)}</td><td>${escaped(seen)}</td></tr>`,
   );
   const stopped = broken === undefined ? '' : `<p class="failed">${escaped(broken)}</p>`;
   return `<section id="cell-${at + 1}"><h2>${escaped(cellTitle(cell))}</h2>
-<p>${(took / 1_000).toFixed(1)} s</p>${stopped}
+<p>On ${escaped(server)}, ${(took / 1_000).toFixed(1)} s</p>${stopped}
 <div class="time">${timelineOf(cell)}</div>
 <table><tr><th>No.</th><th>Verdict</th><th>What must hold</th><th>What was seen</th></tr>${rows.join('')}</table>
 ${table(

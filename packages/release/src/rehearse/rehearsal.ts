@@ -41,6 +41,8 @@ export interface RehearsalWish {
 /** One way there, back and there again, on one kind of server. */
 export interface RehearsalCell {
   readonly era: Era;
+  /** Name and version of the API server that it began with, such as `kube-apiserver v1.34.4`. */
+  readonly server: string;
   /** In percent. */
   readonly abortAt: number;
   readonly seed: number;
@@ -161,7 +163,7 @@ async function playCell(
   const assertions = assertionsOn({ ...proof, wholly: abortAt === 100 });
   for (const { id, title, verdict, seen } of assertions) if (verdict === 'failed') say(`${id} ${title}: ${seen}`);
   return {
-    ...{ era, abortAt, seed, face, besides, assertions, control, took: Date.now() - began },
+    ...{ era, server: stage.server, abortAt, seed, face, besides, assertions, control, took: Date.now() - began },
     exercises: evidence.exercises.map(({ definition, rule, path, effect }) => ({
       ...{ definition, path, effect },
       ...(rule === undefined ? {} : { rule }),

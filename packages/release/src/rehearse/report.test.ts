@@ -9,7 +9,16 @@ const report: RehearsalReport = {
   ...{ older: '1.0.0', newer: hostile, seed: 7, passed: false },
   cells: [
     {
-      ...{ era: 'E1', abortAt: 50, seed: 7, took: 1_234, broken: hostile, face: 'Payload', besides: ['servers'] },
+      ...{
+        era: 'E1',
+        server: 'kube-apiserver v1.32.13',
+        abortAt: 50,
+        seed: 7,
+        took: 1_234,
+        broken: hostile,
+        face: 'Payload',
+        besides: ['servers'],
+      },
       assertions: [
         { id: 'A1', title: 'it passes', verdict: 'passed', seen: hostile },
         { id: 'A2', title: 'it fails', verdict: 'failed', seen: hostile },
@@ -43,6 +52,7 @@ test('JUnit: a case for each assertion, an error for a way that broke off, and n
   const xml = junitOf(report);
   assert.match(xml, /tests="4" failures="1" errors="1" skipped="1" time="1\.2"/);
   assert.match(xml, /<property name="seed" value="7"\/>/);
+  assert.match(xml, /<property name="server" value="kube-apiserver v1\.32\.13"\/>/);
   assert.equal(xml.match(/<testcase /g)?.length, 4);
   assert.doesNotMatch(xml, /<script/);
   assert.ok(!xml.includes('\0'));
@@ -64,6 +74,7 @@ test('the page asks nobody for anything, and repeats what it was told as text', 
   assert.match(page, /<circle class="refused"/);
   assert.match(page, /<rect class="swap"/);
   assert.match(page, /does not hold/);
+  assert.match(page, /On kube-apiserver v1\.32\.13, 1\.2 s/);
   assert.doesNotMatch(page, /<a /);
   const [cell = assert.fail('there is one')] = report.cells;
   const two = pageOf({ ...report, cells: [cell, cell] });

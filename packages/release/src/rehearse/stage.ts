@@ -40,6 +40,8 @@ const LEAST_PATIENCE_S = 5;
 /** What one cell of a rehearsal is played on. */
 export interface Stage extends AsyncDisposable {
   readonly audit: AuditTrail;
+  /** Name and version of the API server that it began with, such as `kube-apiserver v1.34.4`. */
+  readonly server: string;
   /** Of an administrator. */
   readonly client: KubeClient;
   readonly definitions: Cache<CustomResourceDefinition>;
@@ -105,6 +107,7 @@ export async function setStage(
   };
   const client = await clientOf('rehearsal');
   await bootstrap(client);
+  const { gitVersion } = (await client.raw({ path: '/version' }, { signal })) as { readonly gitVersion: string };
   const definitions = starting.use(
     createCache({
       client,
@@ -159,7 +162,7 @@ export async function setStage(
   const resources = starting.move();
   return {
     ...{ audit, client, definitions, older, newer, components, images: references, rollOuts, clientOf },
-    ...{ managers, subject },
+    ...{ managers, subject, server: `kube-apiserver ${gitVersion}` },
     get actors() {
       return actors;
     },

@@ -17,8 +17,6 @@ import { parseReference } from './reference.ts';
 import { type RegistryOptions, registryImage } from './registry.ts';
 import { readLogins } from './registry-login.ts';
 
-const signal = AbortSignal.timeout(60_000);
-
 /** An image in a folder. */
 async function inLayout(image: TestImage, use: (source: BlobSource, folder: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'drydock-oci-'));
@@ -40,7 +38,7 @@ async function inLayout(image: TestImage, use: (source: BlobSource, folder: stri
 const readLayout = async (image: TestImage): Promise<ImagePayload> => {
   let payload: ImagePayload | undefined;
   await inLayout(image, async (source) => {
-    payload = await readPayloadImage(source, { signal, architecture: 'amd64' });
+    payload = await readPayloadImage(source, { signal: AbortSignal.timeout(60_000), architecture: 'amd64' });
   });
   assert.ok(payload !== undefined);
   return payload;
@@ -191,7 +189,7 @@ async function registry(
 
 async function pull(reference: string, options: RegistryOptions): Promise<ImagePayload> {
   await using source = registryImage(parseReference(reference), options);
-  return await readPayloadImage(source, { signal, architecture: 'amd64' });
+  return await readPayloadImage(source, { signal: AbortSignal.timeout(60_000), architecture: 'amd64' });
 }
 
 const login = { user: 'captain', password: 'p4ss' };

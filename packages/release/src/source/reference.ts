@@ -29,6 +29,9 @@ export function parseReference(text: string): ImageReference {
   const [registry = '', ...path] = named.split('/');
   if (path.length === 0 || !(registry === 'localhost' || /[.:[]/.test(registry)) || !HOST.test(registry))
     return bad('it does not begin with the host of a registry');
+  const port = /:(\d+)$/.exec(registry)?.[1];
+  if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535))
+    return bad(`its port ${port} is not between 1 and 65535`);
   const last = path.at(-1) ?? '';
   const colon = last.indexOf(':');
   const tag = colon < 0 ? undefined : last.slice(colon + 1);

@@ -2,7 +2,8 @@ import { Readable } from 'node:stream';
 import { readJson } from '@drydock/api';
 import { shownText } from '@drydock/api/text';
 import { isObject, type Json } from '@drydock/crd';
-import { type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
+import { ProxyDispatcher } from '@drydock/http';
+import { type Dispatcher, request } from 'undici';
 import { ReleaseError } from '../errors.ts';
 import type { BlobSource, Descriptor, SourceCall } from './blobs.ts';
 import { MANIFEST_TYPES, MAX_MANIFEST } from './image-manifest.ts';
@@ -37,13 +38,7 @@ interface Place {
 /** An image in a registry (OCI distribution specification, with the token dance of docker). Passwords go to the registry and to the token server that it names over TLS, and nowhere else. */
 export function registryImage(reference: ImageReference, options: RegistryOptions = {}): BlobSource {
   const { ca, logins = new Map<string, RegistryLogin>(), plain = new Set<string>() } = options;
-  const trust = ca === undefined ? {} : { ca };
-  const dispatcher: Dispatcher = new EnvHttpProxyAgent({
-    connect: trust,
-    requestTls: trust,
-    headersTimeout: STALLED,
-    bodyTimeout: STALLED,
-  });
+  const dispatcher = new ProxyDispatcher({ stalledMs: STALLED, ...(ca === undefined ? {} : { ca }) });
   const tokens = new Map<string, string>();
   const places = placesOf(reference, options.mirrors ?? []);
   /** The place that had the manifest has the layers, too. */

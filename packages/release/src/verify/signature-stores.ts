@@ -1,7 +1,8 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { addressText } from '@drydock/api/text';
-import { EnvHttpProxyAgent, request } from 'undici';
+import { ProxyDispatcher } from '@drydock/http';
+import { request } from 'undici';
 import { ReleaseError } from '../errors.ts';
 import { MAX_SIGNATURE } from './key-rings.ts';
 
@@ -42,13 +43,7 @@ export function httpStore(address: string, options: StoreOptions = {}): Signatur
   if (base.protocol !== 'https:' && !isPlain(base)) throw bad('it is not spoken to with TLS');
   if (base.username !== '' || base.password !== '' || base.search !== '' || base.hash !== '')
     throw bad('its address has more than a host and a path');
-  const trust = ca === undefined ? {} : { ca };
-  const dispatcher = new EnvHttpProxyAgent({
-    connect: trust,
-    requestTls: trust,
-    headersTimeout: STALLED,
-    bodyTimeout: STALLED,
-  });
+  const dispatcher = new ProxyDispatcher({ stalledMs: STALLED, ...(ca === undefined ? {} : { ca }) });
   const failed = (why: string, cause?: unknown): ReleaseError =>
     new ReleaseError('STORE', `The signature store ${name} ${why}`, cause);
 

@@ -1,5 +1,6 @@
 import { addressText } from '@drydock/api/text';
-import { type Dispatcher, EnvHttpProxyAgent, interceptors, request } from 'undici';
+import { ProxyDispatcher } from '@drydock/http';
+import { type Dispatcher, interceptors, request } from 'undici';
 import { TemplateError } from '../errors.ts';
 
 /** Options of {@link requestLocation}: those of undici's `request`. */
@@ -87,12 +88,13 @@ export async function throughProxies<T>(
 }
 
 /** The proxies of the environment (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). Fails with `DOWNLOAD_FAILED` where they are no addresses. */
-function environmentProxies(): EnvHttpProxyAgent {
+function environmentProxies(): ProxyDispatcher {
   try {
-    return new EnvHttpProxyAgent();
+    return new ProxyDispatcher();
   } catch {
     // Neither quoted nor kept as the cause: a password may be in it.
-    const message = 'failed to download: the proxy that HTTPS_PROXY or HTTP_PROXY names is no http:// or https:// URL';
+    const message =
+      'failed to download: the proxy that HTTPS_PROXY or HTTP_PROXY names is no http, https or socks5 URL';
     throw new TemplateError({ code: 'DOWNLOAD_FAILED', message });
   }
 }

@@ -43,7 +43,11 @@ export interface KindsServedOptions {
 export async function kindsServed({ client, clock, log, signal, onMissing }: KindsServedOptions): Promise<boolean> {
   let said = '';
   const say = (error: Error): void => {
-    if (error.message !== said) log.warn({ err: error }, 'Virtual machines are not watched yet.');
+    if (error.message !== said)
+      log.warn(
+        { err: error },
+        'Virtual machines are not watched yet; Drydock looks again every 5 s. If this warning repeats, check that the CRDs of Zone and VirtualMachine are installed.',
+      );
     said = error.message;
   };
   while (!signal.aborted) {

@@ -172,7 +172,7 @@ export class WatchService implements Service {
     }
     await stopped;
     await Promise.race([Promise.all(this.#running), later(this.#options, ORDERLY_MS)]);
-    if (this.#running.size > 0) await this.#options.links[Symbol.asyncDispose]();
+    if (this.#running.size > 0) await this.#options.links.disconnect();
     await Promise.all(this.#running);
   }
 

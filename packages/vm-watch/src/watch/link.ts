@@ -96,9 +96,14 @@ export class Link {
     return true;
   }
 
-  /** Logs out, within 5 s. Calls that are under way end. */
+  /** Logs out, within 5 s, and makes no other connection. Calls that are under way end. */
   async close(): Promise<void> {
     this.#closed = true;
+    await this.disconnect();
+  }
+
+  /** Logs out, within 5 s. Calls that are under way go on with another connection, unless their signal ended. */
+  async disconnect(): Promise<void> {
     const current = this.#current;
     this.#current = undefined;
     if (current !== undefined) this.#end(current);

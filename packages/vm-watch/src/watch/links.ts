@@ -11,6 +11,8 @@ export interface Links extends AsyncDisposable {
   of(server: string): Link;
   /** Secrets or addresses may have changed: what did is connected anew, and listeners are told of it. */
   refresh(): void;
+  /** Ends all connections, also those of calls that do not end with their signal; whoever still needs one gets another. */
+  disconnect(): Promise<void>;
   /** Called with the name of each vCenter whose credentials or address changed. */
   onChange(listener: (server: string) => void): Disposable;
 }
@@ -43,6 +45,9 @@ export function links(options: LinksOptions): Links {
     onChange: (listener) => {
       listeners.add(listener);
       return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    },
+    disconnect: async () => {
+      await Promise.all(Array.from(known.values(), (link) => link.disconnect()));
     },
     [Symbol.asyncDispose]: async () => {
       await Promise.all(Array.from(known.values(), (link) => link.close()));

@@ -35,6 +35,7 @@ export type Remedy = 'resume' | 'rebuild' | 'refused';
 
 const REFUSED: ReadonlySet<string> = new Set<VimErrorCode>([
   'VIM_LOGIN_REFUSED',
+  'VIM_LOGIN_LIMIT',
   'VIM_LOGIN_WITHHELD',
   'VIM_TLS_UNTRUSTED',
   'VIM_NO_PERMISSION',
