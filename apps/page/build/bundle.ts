@@ -15,7 +15,7 @@ export async function bundle(to: string): Promise<void> {
     bundle: true,
     minify: true,
     format: 'esm',
-    target: ['es2022', 'chrome111', 'firefox115', 'safari16.4'],
+    target: ['es2022', 'chrome123', 'firefox128', 'safari17.5'],
     jsx: 'automatic',
     jsxImportSource: 'preact',
     legalComments: 'none',

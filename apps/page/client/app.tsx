@@ -1,14 +1,14 @@
 import { computed } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { Answers } from './answers.tsx';
-import { Next, Shares } from './parts.tsx';
-import { Notes, Operations, Releases, Timeline, VCenters } from './sections.tsx';
+import { ImageAges } from './ages.tsx';
+import { Next, ShareBar, Shares, Text, Time } from './parts.tsx';
+import { InProgress, Problems } from './reasons.tsx';
+import { FailureDomains, Releases, Timeline, VCenters } from './sections.tsx';
 import { Sets } from './sets.tsx';
-import { head, link, now, section, state, trouble } from './store.ts';
+import { head, link, section, state, trouble } from './store.ts';
 import { nextTheme, theme } from './theme.ts';
-import { Versions } from './versions.tsx';
-import { age, counted } from './words.ts';
+import { counted } from './words.ts';
 
 const answers = section('answers');
 
@@ -16,9 +16,10 @@ const answers = section('answers');
 const sentence = computed(() => {
   const rows = answers.value;
   if (state.value === undefined) return 'Asking the cluster…';
-  if (rows.length === 0) return 'There is nothing to scale.';
+  if (rows.length === 0) return 'There are no machine sets here, so there is nothing to scale.';
   const sets = rows.reduce((sum, row) => sum + row.sets, 0);
-  return `${counted(sets, 'machine set')} in ${counted(rows.length, 'place')}.`;
+  const where = rows.every(({ failureDomain }) => failureDomain !== '') ? 'failure domain' : 'failure domain or region';
+  return `${counted(sets, 'machine set')} in ${counted(rows.length, where)}.`;
 });
 
 /** Why what is shown may be old; '' where it is not. */
@@ -41,56 +42,73 @@ export function App(): JSX.Element {
       </a>
       <Top />
       <main class={stale.value === '' ? '' : 'stale'}>
-        <h1>Can I scale now? {head.value === undefined ? null : <Shares share={head.value.share} />}</h1>
-        <p class="sentence" role="status" aria-live="polite">
-          <span class="hidden">{head.value?.text}: </span>
-          {sentence}
-        </p>
         <div role="alert" class="alert" hidden={stale.value === ''}>
           {stale}
         </div>
+        <Answer />
         {state.value === undefined ? null : <Whole />}
       </main>
     </>
   );
 }
 
+function Answer(): JSX.Element {
+  const { share, leader } = head.value ?? {};
+  const isProblem = answers.value.some(({ because }) => because.some(({ text }) => text === leader?.text));
+  return (
+    <div class="hero">
+      <h1>Can I scale now?</h1>
+      <p class="answer" role="status">
+        {share === undefined || answers.value.length === 0 ? null : <Shares share={share} />}
+      </p>
+      {share === undefined ? null : <ShareBar share={share} />}
+      <p class="quiet">
+        {sentence} {leader === undefined ? null : <Text>{`${leader.text}.`}</Text>}
+      </p>
+      {isProblem ? null : <Next step={leader?.nextStep} />}
+    </div>
+  );
+}
+
 function Whole(): JSX.Element {
-  const { leader } = head.value ?? {};
   return (
     <>
-      <p class="leader">{leader?.text}</p>
-      <Next step={leader?.nextStep} />
-      <Answers />
-      <Notes />
-      <div class="columns">
-        <Operations />
-        <Versions />
-        <VCenters />
-        <Releases />
-      </div>
+      <Problems />
+      <InProgress />
+      <FailureDomains />
       <Sets />
+      <ImageAges />
+      <VCenters />
+      <Releases />
       <Timeline />
     </>
   );
 }
 
-const THEMES = { system: 'as the system', light: 'light', dark: 'dark' } as const;
-const LINKS = { opening: '◌ connecting', live: '● live', gone: '✖ not live' } as const;
+const THEMES = { system: 'Theme: system', light: 'Theme: light', dark: 'Theme: dark' } as const;
+const LINKS = { opening: 'Connecting', live: 'Live', gone: 'Not live' } as const;
 
 function Top(): JSX.Element {
   const asOf = state.value?.asOf;
   return (
     <header>
+      <svg class="logo" viewBox="0 0 32 32" aria-hidden="true">
+        <path d="M10 5h12l-2 10h-8zM13 17h2v4h-2zm4 0h2v4h-2zM4 10h3v13h18V10h3v17H4z" />
+      </svg>
       <p class="title">
-        <strong>Drydock</strong> {head.value?.title}
+        <strong>Drydock</strong> <Text>{head.value?.title ?? ''}</Text>
       </p>
-      <p class="quiet" id="link">
-        <span class={`link ${link.value}`}>{LINKS[link.value]}</span>
-        {asOf === undefined ? '' : ` · read ${age(asOf, now.value)} ago`}
+      <p class={`link ${link.value}`}>
+        {LINKS[link.value]}
+        {asOf === undefined ? null : (
+          <>
+            {', as of '}
+            <Time at={asOf} />
+          </>
+        )}
       </p>
       <button type="button" onClick={nextTheme}>
-        Colours: {THEMES[theme.value]}
+        {THEMES[theme.value]}
       </button>
     </header>
   );

@@ -1,99 +1,135 @@
+import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
-import type { Answer, Because, Progress, Share } from '../src/state/page-state.ts';
-import { ANSWERS, progressText } from './words.ts';
+import { stepParts } from '../src/state/next-step.ts';
+import type { Answer, Progress, Share } from '../src/state/page-state.ts';
+import { isoTime, progressText, WORDS } from './words.ts';
 
-/** An answer: word, sign and colour. */
-export function Badge({
-  answer,
-  large = false,
-  words = {},
-}: {
-  readonly answer: Answer;
-  readonly large?: boolean;
-  /** Other words for an answer to another question. */
-  readonly words?: Partial<Record<Answer, string>>;
-}): JSX.Element {
-  const { word, sign } = ANSWERS[answer];
+/** As in the headline's text. */
+const ORDER: readonly Answer[] = ['yes', 'wait', 'no', 'unknown', 'unmanaged'];
+
+/** Strokes in a square of 16 units. */
+const SIGNS: Readonly<Record<Answer | 'note', string>> = {
+  yes: 'M3 8.5 6.5 12 13 4.5',
+  wait: 'M8 4v4.5l3 2M8 1.5a6.5 6.5 0 1 1 0 13 6.5 6.5 0 0 1 0-13z',
+  no: 'm4 4 8 8m0-8-8 8',
+  unknown: 'M5.2 5.6a2.8 2.8 0 1 1 4.2 2.5C8.4 8.7 8 9.2 8 10.3M8 13.6v.1',
+  unmanaged: 'M3.5 8h9',
+  note: 'M8 2.5v7M8 13.4v.1',
+};
+
+/** The sign of an answer, which is told from the others without its colour. */
+function Sign({ of }: { readonly of: keyof typeof SIGNS }): JSX.Element {
   return (
-    <span class={`badge ${answer}${large ? ' large' : ''}`}>
-      <span class="sign" aria-hidden="true">
-        {sign}
-      </span>
-      <span>{words[answer] ?? word}</span>
+    <svg class="sign" viewBox="0 0 16 16" aria-hidden="true">
+      <path d={SIGNS[of]} />
+    </svg>
+  );
+}
+
+/** An answer: sign, word and colour. `word`: where the question is another one. */
+export function Badge({ answer, word }: { readonly answer: Answer | 'note'; readonly word?: string }): JSX.Element {
+  return (
+    <span class={`badge ${answer}`}>
+      <Sign of={answer} />
+      {word ?? WORDS[answer]}
     </span>
   );
 }
 
-const ORDER: readonly Answer[] = ['yes', 'wait', 'no', 'unknown', 'unmanaged'];
-
-/** The answers of several machine sets: how many have which, or the one that all have. */
+/** The answers of several machine sets in words: how many have which, or the one that all have. */
 export function Shares({ share }: { readonly share: Share }): JSX.Element {
   const there = ORDER.filter((answer) => share[answer] > 0);
-  const [first = 'unmanaged'] = there;
-  if (there.length < 2) return <Badge answer={first} large />;
-  const words = (answer: Answer): string =>
-    answer === 'unmanaged' ? `${share[answer]} not managed` : `${ANSWERS[answer].word} for ${share[answer]}`;
+  const words = (answer: Answer): string => {
+    if (there.length < 2) return WORDS[answer];
+    const count = share[answer].toLocaleString('en');
+    return answer === 'unmanaged' ? `${count} not managed` : `${WORDS[answer]} for ${count}`;
+  };
   return (
     <span class="shares">
       {there.map((answer) => (
-        <Badge key={answer} answer={answer} large words={{ [answer]: words(answer) }} />
+        <span key={answer} class={answer}>
+          <Sign of={answer} />
+          {words(answer)}
+        </span>
       ))}
     </span>
   );
 }
 
-/** A table that may be wider than a phone: whoever has no finger scrolls it by keys. */
-export function Wide({
-  label,
-  children,
-}: {
-  readonly label: string;
-  readonly children: ComponentChildren;
-}): JSX.Element {
+/** {@link Shares} as a bar, which repeats what the words say. */
+export function ShareBar({ share }: { readonly share: Share }): JSX.Element {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
-    <section class="wide" tabIndex={0} aria-label={label}>
-      {children}
-    </section>
+    <div class="share" aria-hidden="true">
+      {ORDER.filter((answer) => share[answer] > 0).map((answer) => (
+        <span key={answer} class={answer} style={{ flexGrow: share[answer] }} />
+      ))}
+    </div>
   );
 }
 
-/** What to do: a command stands in a box of its own, from which it can be copied. */
+/** A browser would break a line after the hyphen of such a word. */
+const BREAKABLE = /[-/?]|^.{33}/;
+
+/** A text whose lines break between words alone; a word that is wider than its place is the exception. */
+export function Text({ children }: { readonly children: string }): JSX.Element {
+  return (
+    <>
+      {children.split(/( +)/).map((word, at) =>
+        BREAKABLE.test(word) ? (
+          // Words have no identity but their place.
+          <span key={at} class={word.length > 32 ? 'word long' : 'word'}>
+            {word}
+          </span>
+        ) : (
+          word
+        ),
+      )}
+    </>
+  );
+}
+
+/** A time in UTC. */
+export function Time({ at }: { readonly at: string }): JSX.Element {
+  const time = isoTime(at);
+  return (
+    <time class="word" dateTime={time}>
+      {time}
+    </time>
+  );
+}
+
+/** A command with a button that copies it. */
+export function Command({ text }: { readonly text: string }): JSX.Element {
+  const copied = useSignal(false);
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(text);
+    copied.value = true;
+    setTimeout(() => {
+      copied.value = false;
+    }, 2000);
+  };
+  return (
+    <span class="command">
+      <code>
+        <Text>{text}</Text>
+      </code>
+      <button type="button" aria-label={`Copy ${text}`} onClick={() => void copy()}>
+        {copied.value ? 'Copied' : 'Copy'}
+      </button>
+    </span>
+  );
+}
+
+/** What to do: prose, and commands that can be copied. The frame of a command stands for the comma after it. */
 export function Next({ step }: { readonly step: string | undefined }): JSX.Element | null {
   if (step === undefined || step === '') return null;
   return (
     <p class="next">
-      <span class="label">Next</span> <code>{step}</code>
+      <strong>Next: </strong>
+      {stepParts(step).map(({ command, text }) =>
+        command ? <Command key={text} text={text} /> : <Text key={text}>{text.replace(/^,/, '')}</Text>,
+      )}
     </p>
-  );
-}
-
-/** Why an answer is what it is. */
-export function Reasons({ because }: { readonly because: readonly Because[] }): JSX.Element | null {
-  if (because.length === 0) return null;
-  return (
-    <ul class="reasons">
-      {because.map(({ answer, text, nextStep, sets, more }) => (
-        <li key={`${answer} ${text}`}>
-          <p>
-            {answer === 'yes' || answer === 'unmanaged' ? null : (
-              <span class={`mark ${answer}`}>
-                <span aria-hidden="true">{ANSWERS[answer].sign} </span>
-                <span class="hidden">{ANSWERS[answer].word}: </span>
-              </span>
-            )}
-            {text}
-          </p>
-          {sets.length === 0 ? null : (
-            <p class="quiet">
-              {sets.join(', ')}
-              {more === 0 ? '' : ` and ${more} more`}
-            </p>
-          )}
-          <Next step={nextStep} />
-        </li>
-      ))}
-    </ul>
   );
 }
 
@@ -112,7 +148,7 @@ export function Bar({ progress, of }: { readonly progress: Progress; readonly of
   );
 }
 
-/** A part of the page with its heading, by which it is found. */
+/** A part of the page with its heading. */
 export function Part({
   id,
   title,
@@ -132,5 +168,69 @@ export function Part({
       </h2>
       {children}
     </section>
+  );
+}
+
+/** The first items of a list; the others are opened by a click. */
+export function Some({
+  most,
+  children,
+}: {
+  readonly most: number;
+  readonly children: readonly JSX.Element[];
+}): JSX.Element {
+  const others = children.slice(most);
+  return (
+    <>
+      <ul class="list">{children.slice(0, most)}</ul>
+      {others.length === 0 ? null : (
+        <details>
+          <summary>Show {others.length} more</summary>
+          <ul class="list">{others}</ul>
+        </details>
+      )}
+    </>
+  );
+}
+
+/** A table, whose rows are cards on a phone. The first cell names its row. */
+export function Table({
+  label,
+  heads,
+  rows,
+}: {
+  readonly label: string;
+  readonly heads: readonly (string | { readonly name: string; readonly head: JSX.Element })[];
+  readonly rows: readonly { readonly id: string; readonly cells: readonly ComponentChildren[] }[];
+}): JSX.Element {
+  const names = heads.map((head) => (typeof head === 'string' ? head : head.name));
+  return (
+    <table aria-label={label}>
+      <thead>
+        <tr>
+          {heads.map((head) =>
+            typeof head === 'string' ? (
+              <th key={head} scope="col">
+                {head}
+              </th>
+            ) : (
+              head.head
+            ),
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(({ id, cells: [first, ...others] }) => (
+          <tr key={id}>
+            <th scope="row">{first}</th>
+            {others.map((cell, at) => (
+              <td key={names[at + 1]} data-label={names[at + 1]}>
+                {cell}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }

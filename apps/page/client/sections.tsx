@@ -1,93 +1,43 @@
 import type { JSX } from 'preact';
 import type { ReleaseRow, TimelineRow } from '../src/state/page-state.ts';
-import { Badge, Bar, Next, Part, Reasons, Wide } from './parts.tsx';
-import { now, section } from './store.ts';
-import { age, bytes, clock, counted } from './words.ts';
+import { Badge, Next, Part, ShareBar, Shares, Some, Table, Text, Time } from './parts.tsx';
+import { placeOf } from './reasons.tsx';
+import { section } from './store.ts';
+import { bytes, counted } from './words.ts';
 
-const [notes, operations, timeline] = [section('notes'), section('operations'), section('timeline')];
-const [vcenters, releases] = [section('vcenters'), section('releases')];
+const [answers, timeline, vcenters, releases] = [
+  ...([section('answers'), section('timeline')] as const),
+  ...([section('vcenters'), section('releases')] as const),
+];
 
-/** What holds for all of the page. */
-export function Notes(): JSX.Element | null {
-  if (notes.value.length === 0) return null;
+/** "Can I scale now?" for each failure domain or region. */
+export function FailureDomains(): JSX.Element | null {
+  const rows = answers.value;
+  if (rows.length === 0) return null;
+  const clusters = new Set(rows.map(({ cluster }) => cluster)).size > 1;
   return (
-    <section class="notes" aria-label="What else is to be known">
-      <ul>
-        {notes.value.map(({ id, text, nextStep }) => (
-          <li key={id}>
-            <p>
-              <span aria-hidden="true">! </span>
-              {text}
-            </p>
-            <Next step={nextStep} />
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}
-
-/** Images on their way. */
-export function Operations(): JSX.Element {
-  return (
-    <Part id="operations" title="In flight">
-      {operations.value.length === 0 ? (
-        <p class="quiet">No image is on its way.</p>
-      ) : (
-        <ul class="list">
-          {operations.value.map(({ id, set, phase, target, place, since, progress, text }) => (
-            <li key={id}>
-              <p>
-                <strong>{set}</strong> {phase} {target}
-                <span class="quiet">
-                  {place === '' ? '' : ` · ${place}`}
-                  {since === '' ? '' : ` · since ${age(since, now.value)}`}
-                </span>
+    <Part id="places" title="By failure domain">
+      <ul class="cards">
+        {rows.map((row) => {
+          const { id, cluster, kind, region, failureDomain, sets, share, answer } = row;
+          const within = [clusters ? cluster : '', failureDomain === '' ? '' : `${kind} ${region}`.trim()];
+          return (
+            <li key={id} class={answer}>
+              <h3>
+                <Text>{placeOf(row)}</Text> <small class="quiet">{counted(sets, 'machine set')}</small>
+              </h3>
+              <Shares share={share} />
+              <ShareBar share={share} />
+              <p class="quiet">
+                <Text>{within.filter((part) => part !== '').join(' · ')}</Text>
               </p>
-              <Bar progress={progress} of={`${set}: ${phase}`} />
-              <p class="quiet">{text}</p>
             </li>
-          ))}
-        </ul>
-      )}
+          );
+        })}
+      </ul>
     </Part>
   );
 }
-
-const KINDS: Readonly<Record<TimelineRow['kind'], string>> = { event: 'Event', image: 'Image', release: 'Release' };
-
-/** What happened. */
-export function Timeline(): JSX.Element {
-  const rows = timeline.value;
-  return (
-    <Part id="timeline" title="What happened" note={rows.length === 0 ? '' : `the last ${rows.length}`}>
-      {rows.length === 0 ? (
-        <p class="quiet">Nothing that the cluster remembers.</p>
-      ) : (
-        // A region that scrolls must be reachable by keys.
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
-        <ol class="timeline" tabIndex={0} aria-label="What happened, the newest first">
-          {rows.map(({ id, time, kind, warning, about, what, text }) => (
-            <li key={id} class={warning ? 'warning' : kind}>
-              <time dateTime={time} title={clock(time)}>
-                {age(time, now.value)} ago
-              </time>
-              <div>
-                <p>
-                  {warning ? <span class="mark no">✖ Warning: </span> : <span class="tag">{KINDS[kind]}</span>}{' '}
-                  <strong>{what}</strong> <span class="quiet">{about}</span>
-                </p>
-                <p>{text}</p>
-              </div>
-            </li>
-          ))}
-        </ol>
-      )}
-    </Part>
-  );
-}
-
-const HEALTH = { yes: 'Fine', no: 'Not fine' } as const;
 
 /** `1.2 GiB of 4.0 GiB (30 %)`. */
 function roomOf(free: number, capacity: number | undefined): string {
@@ -95,46 +45,50 @@ function roomOf(free: number, capacity: number | undefined): string {
   return `${bytes(free)} of ${bytes(capacity)} (${Math.round((100 * free) / capacity)} %)`;
 }
 
-/** How vCenters are, as the operator says. */
+/** The state of vCenters, as the operator reports it. */
 export function VCenters(): JSX.Element | null {
   if (vcenters.value.length === 0) return null;
   return (
     <Part id="vcenters" title="vCenters">
-      <ul class="list">
+      <ul class="wide">
         {vcenters.value.map(({ id, server, asOf, version, sessions, answer, because, datastores }) => (
           <li key={id}>
-            <p>
-              <strong>{server}</strong> <Badge answer={answer} words={HEALTH} />
-              <span class="quiet">
-                {version === '' ? '' : ` · ${version}`}
-                {sessions === undefined ? '' : ` · ${counted(sessions, 'session')} of our user`}
-                {asOf === '' ? '' : ` · looked at ${age(asOf, now.value)} ago`}
-              </span>
+            <h3>
+              <Text>{server}</Text> <Badge answer={answer} word={HEALTH[answer]} />
+            </h3>
+            <p class="quiet">
+              {[version, sessions === undefined ? '' : `${counted(sessions, 'session')} of our user`]
+                .filter((part) => part !== '')
+                .join(' · ')}
+              {asOf === '' ? null : (
+                <>
+                  {' · as of '}
+                  <Time at={asOf} />
+                </>
+              )}
             </p>
-            <Reasons because={because} />
+            {because.map(({ text, nextStep }) => (
+              <div key={text}>
+                <p>
+                  <Text>{text}</Text>
+                </p>
+                <Next step={nextStep} />
+              </div>
+            ))}
             {datastores.length === 0 ? null : (
-              <Wide label={`Datastores of templates on ${server}`}>
-                <table>
-                  <thead>
-                    <tr>
-                      <th scope="col">Datastore</th>
-                      <th scope="col">Failure domains</th>
-                      <th scope="col">Free</th>
-                      <th scope="col">Wanted</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {datastores.map(({ path, failureDomains, accessible, free, capacity, needed }) => (
-                      <tr key={path}>
-                        <th scope="row">{path}</th>
-                        <td>{failureDomains.join(', ')}</td>
-                        <td>{accessible ? roomOf(free, capacity) : '✖ not accessible'}</td>
-                        <td>{needed === undefined ? 'nothing' : bytes(needed)}</td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </Wide>
+              <Table
+                label={`Datastores of templates on ${server}`}
+                heads={['Datastore', 'Failure domains', 'Free', 'Needed']}
+                rows={datastores.map(({ path, failureDomains, accessible, free, capacity, needed }) => ({
+                  id: path,
+                  cells: [
+                    <Text key="path">{path}</Text>,
+                    <Text key="domains">{failureDomains.join(', ')}</Text>,
+                    accessible ? roomOf(free, capacity) : 'not accessible',
+                    needed === undefined ? 'nothing' : bytes(needed),
+                  ],
+                }))}
+              />
             )}
           </li>
         ))}
@@ -143,12 +97,14 @@ export function VCenters(): JSX.Element | null {
   );
 }
 
-/** The releases that the cluster has, and whether it could go back. */
+const HEALTH = { yes: 'Fine', no: 'Not fine', unknown: 'Unknown', wait: 'Wait', unmanaged: 'Not managed' } as const;
+
+/** The releases that the cluster has, and whether it could be rolled back. */
 export function Releases(): JSX.Element | null {
   if (releases.value.length === 0) return null;
   return (
-    <Part id="releases" title="Release and way back">
-      <ul class="list">
+    <Part id="releases" title="Release and rollback">
+      <ul class="wide">
         {releases.value.map((row) => (
           <Release key={row.id} row={row} />
         ))}
@@ -161,49 +117,100 @@ export function Releases(): JSX.Element | null {
 const BAD: ReadonlySet<string> = new Set(['Failing', 'Invalid']);
 const QUESTIONS: Readonly<Record<string, string>> = {
   Failing: 'Does it fail?',
-  Invalid: 'Is the wish invalid?',
+  Invalid: 'Is what was asked for invalid?',
   ReleaseAccepted: 'Is it accepted?',
   Progressing: 'Is it being applied?',
-  Upgradeable: 'May the next minor come?',
-  Rollbackable: 'Can it go back?',
+  Upgradeable: 'Can the next minor version be installed?',
+  Rollbackable: 'Can it be rolled back?',
 };
-const WORDS: Readonly<Record<string, string>> = { True: 'yes', False: 'no', Unknown: 'unknown' };
+const STATUS: Readonly<Record<string, string>> = { True: 'Yes', False: 'No', Unknown: 'Unknown' };
 
 function Release({ row }: { readonly row: ReleaseRow }): JSX.Element {
   const { name, version, progress, conditions, waiting, history } = row;
   return (
     <li>
-      <p>
-        <strong>{name}</strong> {version} <span class="quiet">{progress}</span>
-      </p>
+      <h3>
+        <Text>{`${name} ${version} ${progress}`.trim()}</Text>
+      </h3>
       <dl class="conditions">
         {conditions.map(({ type, status, reason, message }) => {
           const well = type === 'Progressing' || (status === 'True') !== BAD.has(type);
+          const tone = status === 'Unknown' ? 'unknown' : well ? 'yes' : 'no';
+          const why = [reason, message].filter((part) => part !== '').join(': ');
           return (
-            <div key={type}>
+            <div key={type} class={tone}>
               <dt>{QUESTIONS[type] ?? type}</dt>
               <dd>
-                <span class={`mark ${status === 'Unknown' ? 'unknown' : well ? 'yes' : 'no'}`}>
-                  {WORDS[status] ?? status}
-                </span>
-                {well && status !== 'Unknown' ? null : (
-                  <span>
-                    {reason === '' ? '' : ` ${reason}`}
-                    {message === '' ? '' : `: ${message}`}
-                  </span>
-                )}
+                <strong>{STATUS[status] ?? status}</strong>
+                {tone === 'yes' || why === '' ? null : <Text>{` ${why}`}</Text>}
               </dd>
             </div>
           );
         })}
       </dl>
-      {waiting.length === 0 ? null : <p>Waits for {waiting.join('; ')}</p>}
+      {waiting.length === 0 ? null : (
+        <p>
+          <Text>{`Waits for ${waiting.join('; ')}`}</Text>
+        </p>
+      )}
       {history.length === 0 ? null : (
         <p class="quiet">
           Before:{' '}
-          {history.map((one) => `${one.version}${one.state === '' ? '' : ` (${one.state.toLowerCase()})`}`).join(', ')}
+          <Text>
+            {history
+              .map((one) => `${one.version}${one.state === '' ? '' : ` (${one.state.toLowerCase()})`}`)
+              .join(', ')}
+          </Text>
         </p>
       )}
+    </li>
+  );
+}
+
+/** So much of what happened is shown at once. */
+const MOST_ROWS = 20;
+
+/** What happened. */
+export function Timeline(): JSX.Element {
+  const rows = timeline.value;
+  return (
+    <Part id="timeline" title="What happened" note="newest first, UTC">
+      {rows.length === 0 ? (
+        <p class="quiet">Nothing that the cluster remembers.</p>
+      ) : (
+        <Some most={MOST_ROWS}>
+          {rows.map((row) => (
+            <Happened key={row.id} row={row} />
+          ))}
+        </Some>
+      )}
+    </Part>
+  );
+}
+
+function Happened({ row }: { readonly row: TimelineRow }): JSX.Element {
+  const { time, first, count, warning, about, more, what, text } = row;
+  return (
+    <li class={warning ? 'happened no' : 'happened'}>
+      <p class="quiet">
+        <Time at={time} />
+        {time === first ? null : (
+          <small>
+            {' from '}
+            <Time at={first} />
+          </small>
+        )}
+      </p>
+      <p>
+        <strong>{warning ? `Warning: ${what}` : what}</strong>
+        {count === 1 ? null : <span class="count">{` ${count.toLocaleString('en')} times`}</span>}
+      </p>
+      <p>
+        <Text>{text}</Text>
+      </p>
+      <p class="quiet">
+        <Text>{`${about.join(', ')}${more === 0 ? '' : ` and ${more} more`}`}</Text>
+      </p>
     </li>
   );
 }

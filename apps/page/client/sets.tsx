@@ -2,213 +2,180 @@ import { computed, signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { SetRow } from '../src/state/page-state.ts';
-import { Badge, Next, Part } from './parts.tsx';
-import { now, section } from './store.ts';
-import { age } from './words.ts';
+import { Badge, Command, Next, Part, Table, Text, Time } from './parts.tsx';
+import { section } from './store.ts';
+import { isoTime } from './words.ts';
 
 const sets = section('sets');
 const wanted = signal('');
-const phase = signal('');
-/** Which part of the list is seen, in rows. */
-const view = signal({ first: 0, count: 30 });
-/** The row that keys move. */
-const active = signal(0);
+const problemsOnly = signal(false);
+/** The column that rows are sorted by; undefined: problems first, as the server sends them. */
+const sorted = signal<{ readonly by: Column; readonly down: boolean } | undefined>(undefined);
+const page = signal(0);
 const opened = signal<string | undefined>(undefined);
 
-const phases = computed(() => [...new Set(sets.value.map((row) => row.phase))].filter((one) => one !== '').toSorted());
+const PAGE = 25;
+/** Each column with what it is sorted by. */
+const COLUMNS = {
+  'Machine set': ({ id }: SetRow) => id,
+  // In the order in which the server sends them.
+  'Scale now?': ({ answer, phase, reason }: SetRow) =>
+    `${['no', 'unknown', 'wait', 'yes', 'unmanaged'].indexOf(answer)} ${phase} ${reason}`,
+  Image: ({ current }: SetRow) => current,
+  'Failure domain': ({ failureDomain, region }: SetRow) => `${failureDomain} ${region}`,
+  Since: ({ since }: SetRow) => since,
+} as const;
+type Column = keyof typeof COLUMNS;
+const byNumber = new Intl.Collator('en', { numeric: true });
+
+const isProblem = ({ answer }: SetRow): boolean => answer === 'no' || answer === 'unknown';
+const problems = computed(() => sets.value.filter(isProblem).length);
 const found = computed(() => {
   const words = wanted.value
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== '');
-  return sets.value.filter((row) => {
-    if (phase.value !== '' && row.phase !== phase.value) return false;
-    const text = `${row.set} ${row.namespace} ${row.place} ${row.current} ${row.target} ${row.reason}`.toLowerCase();
+  const rows = sets.value.filter((row) => {
+    if (problemsOnly.value && !isProblem(row)) return false;
+    const { set, namespace, region, failureDomain, current, target, phase, reason } = row;
+    const text = [set, namespace, region, failureDomain, current, target, phase, reason].join(' ').toLowerCase();
     return words.every((word) => text.includes(word));
   });
+  if (sorted.value === undefined) return rows;
+  const { by, down } = sorted.value;
+  const keys = new Map(rows.map((row) => [row, COLUMNS[by](row)]));
+  const up = rows.toSorted((a, b) => byNumber.compare(keys.get(a) ?? '', keys.get(b) ?? ''));
+  return down ? up.reverse() : up;
 });
 
-/** Rows beyond those that are seen, so that a quick hand finds none missing. */
-const SPARE = 8;
-const narrow = window.matchMedia('(max-width: 720px)');
-const rowHeight = signal(narrow.matches ? 92 : 44);
-narrow.addEventListener('change', ({ matches }) => {
-  rowHeight.value = matches ? 92 : 44;
-});
-
-/** All sets, of which only those that are seen are in the document. */
-export function Sets(): JSX.Element {
-  const { length } = found.value;
+/** All machine sets, a page of them at a time. */
+export function Sets(): JSX.Element | null {
   const total = sets.value.length;
+  const { length } = found.value;
+  if (total === 0) return null;
+  const count = total.toLocaleString('en');
   return (
-    <Part id="sets" title="Machine sets" note={length === total ? `${total}` : `${length} of ${total}`}>
-      <search class="filter">
+    <Part id="sets" title="Machine sets" note={length === total ? count : `${length.toLocaleString('en')} of ${count}`}>
+      <search>
         <label>
-          Name, place or release{' '}
+          Find{' '}
           <input
             type="search"
             value={wanted.value}
             onInput={({ currentTarget }) => {
               wanted.value = currentTarget.value;
-              active.value = 0;
+              page.value = 0;
             }}
           />
         </label>
         <label>
-          Phase{' '}
-          <select
-            value={phase.value}
+          <input
+            type="checkbox"
+            role="switch"
+            checked={problemsOnly.value}
+            aria-checked={problemsOnly.value}
             onChange={({ currentTarget }) => {
-              phase.value = currentTarget.value;
-              active.value = 0;
+              problemsOnly.value = currentTarget.checked;
+              page.value = 0;
             }}
-          >
-            <option value="">All</option>
-            {phases.value.map((one) => (
-              <option key={one} value={one}>
-                {one}
-              </option>
-            ))}
-          </select>
+          />{' '}
+          Problems only ({problems.value.toLocaleString('en')})
         </label>
       </search>
-      {length === 0 ? (
-        <p class="quiet">{total === 0 ? 'There are no machine sets.' : 'No set is like that.'}</p>
-      ) : (
-        <Grid />
-      )}
+      {length === 0 ? <p class="quiet">No machine set is like that.</p> : <Page />}
       <Details />
     </Part>
   );
 }
 
-function Grid(): JSX.Element {
-  const scroller = useRef<HTMLDivElement>(null);
-  const rows = found.value;
-  const height = rowHeight.value;
-  const look = (): void => {
-    const { current } = scroller;
-    if (current === null) return;
-    const first = Math.floor(current.scrollTop / height);
-    const count = Math.ceil(current.clientHeight / height) + 1;
-    if (view.value.first !== first || view.value.count !== count) view.value = { first, count };
-  };
-  useEffect(() => {
-    const { current } = scroller;
-    if (current === null) return undefined;
-    const sized = new ResizeObserver(look);
-    sized.observe(current);
-    return () => sized.disconnect();
-  });
-  const at = Math.min(active.value, rows.length - 1);
-  const show = (index: number): void => {
-    const next = Math.max(0, Math.min(rows.length - 1, index));
-    active.value = next;
-    const { current } = scroller;
-    if (current === null) return;
-    if (next * height < current.scrollTop) current.scrollTop = next * height;
-    const end = (next + 1) * height - current.clientHeight;
-    if (end > current.scrollTop) current.scrollTop = end;
-    look();
-  };
-  const page = Math.max(1, view.value.count - 2);
-  const moves: Readonly<Record<string, number>> = {
-    ArrowDown: at + 1,
-    ArrowUp: at - 1,
-    PageDown: at + page,
-    PageUp: at - page,
-    Home: 0,
-    End: rows.length - 1,
-  };
-  const first = Math.max(0, Math.min(view.value.first, rows.length - 1) - SPARE);
-  const seen = rows.slice(first, view.value.first + view.value.count + SPARE);
-  const { id: activeRow } = rows[at] ?? { id: '' };
-  // Its row must be there to be named.
-  const named = at >= first && at < first + seen.length;
+function Page(): JSX.Element {
+  const { length } = found.value;
+  const last = Math.ceil(length / PAGE) - 1;
+  const at = Math.min(page.value, last);
+  const rows = found.value.slice(at * PAGE, (at + 1) * PAGE);
   return (
-    <div
-      ref={scroller}
-      class="grid"
-      role="grid"
-      tabIndex={0}
-      aria-label="Machine sets. Arrow keys move, Enter opens"
-      aria-rowcount={rows.length + 1}
-      aria-activedescendant={named ? rowId(activeRow) : undefined}
-      onScroll={look}
-      onKeyDown={(event) => {
-        const to = moves[event.key];
-        if (to !== undefined) show(to);
-        else if (event.key === 'Enter' || event.key === ' ') opened.value = activeRow;
-        else return;
-        event.preventDefault();
-      }}
-    >
-      <div role="row" class="row heads" aria-rowindex={1}>
-        {HEADS.map((name) => (
-          <span key={name} role="columnheader">
-            {name}
+    <>
+      <Table
+        label="Machine sets"
+        heads={(Object.keys(COLUMNS) as Column[]).map((name) => ({ name, head: <Head key={name} name={name} /> }))}
+        rows={rows.map((row) => ({ id: row.id, cells: cells(row) }))}
+      />
+      {last === 0 ? null : (
+        <nav aria-label="Pages of machine sets">
+          <button type="button" disabled={at === 0} onClick={() => (page.value = at - 1)}>
+            Previous
+          </button>
+          <span>
+            {at * PAGE + 1} to {at * PAGE + rows.length} of {length.toLocaleString('en')}
           </span>
-        ))}
-      </div>
-      <div class="space" role="rowgroup" style={{ height: `${rows.length * height}px` }}>
-        {seen.map((row, index) => (
-          <Line key={row.id} row={row} at={first + index} height={height} active={first + index === at} />
-        ))}
-      </div>
-    </div>
+          <button type="button" disabled={at === last} onClick={() => (page.value = at + 1)}>
+            Next
+          </button>
+        </nav>
+      )}
+    </>
   );
 }
 
-const HEADS = ['Set', 'Scale now?', 'Phase', 'From', 'Asked for', 'Progress', 'Place', 'Since'];
-
-function rowId(id: string): string {
-  return `set-${id.replaceAll(/[^\w-]/g, (found) => `.${found.charCodeAt(0)}`)}`;
-}
-
-function Line({
-  row,
-  at,
-  height,
-  active: isActive,
-}: {
-  readonly row: SetRow;
-  readonly at: number;
-  readonly height: number;
-  readonly active: boolean;
-}): JSX.Element {
-  const { id, set, answer, phase: is, current, target, progress, place, since } = row;
+/** A heading that sorts: up, down, then problems first again. */
+function Head({ name }: { readonly name: Column }): JSX.Element {
+  const { by, down } = sorted.value ?? {};
+  const isSorted = by === name;
   return (
-    // Keys go to the grid, which tells which row they mean.
-    // biome-ignore lint/a11y/useKeyWithClickEvents: see above
-    <div
-      id={rowId(id)}
-      role="row"
-      class={isActive ? 'row active' : 'row'}
-      aria-rowindex={at + 2}
-      aria-selected={isActive}
-      style={{ transform: `translateY(${at * height}px)`, height: `${height}px` }}
-      onClick={() => {
-        active.value = at;
-        opened.value = id;
-      }}
-    >
-      <span role="gridcell" class="name">
-        {set}
-      </span>
-      <span role="gridcell">
-        <Badge answer={answer} />
-      </span>
-      <span role="gridcell">{is}</span>
-      <span role="gridcell">{current}</span>
-      <span role="gridcell">{target}</span>
-      <span role="gridcell">{progress === '-' ? '' : progress}</span>
-      <span role="gridcell">{place}</span>
-      <span role="gridcell">{since === '' ? '' : age(since, now.value)}</span>
-    </div>
+    <th scope="col" aria-sort={isSorted ? (down === true ? 'descending' : 'ascending') : 'none'}>
+      <button
+        type="button"
+        onClick={() => {
+          sorted.value = isSorted && down === true ? undefined : { by: name, down: isSorted };
+          page.value = 0;
+        }}
+      >
+        {name}
+      </button>
+    </th>
   );
 }
 
-/** One set with everything that is said of it. */
+function cells(row: SetRow): readonly JSX.Element[] {
+  const { id, set, answer, phase, progress, reason, current, target, region, failureDomain, since } = row;
+  // `blocked: NoSpace` is the phase and the reason once more.
+  const isReason = progress === '-' || progress.startsWith(`${phase.toLowerCase()}:`);
+  const detail = isReason ? reason.replace(/^UpToDate$/, '') : progress;
+  return [
+    <button key="set" type="button" class="open" onClick={() => (opened.value = id)}>
+      <Text>{set}</Text>
+    </button>,
+    <>
+      <Badge key="answer" answer={answer} />{' '}
+      <small class="quiet">
+        <Text>{[phase, detail].filter((part) => part !== '').join(': ')}</Text>
+      </small>
+    </>,
+    <Two key="image" first={current} second={target === current || target === '' ? '' : `asked for: ${target}`} />,
+    <Two
+      key="place"
+      first={failureDomain === '' ? region : failureDomain}
+      second={failureDomain === '' ? '' : region}
+    />,
+    since === '' ? <span key="since" /> : <Time key="since" at={since} />,
+  ];
+}
+
+function Two({ first, second }: { readonly first: string; readonly second: string }): JSX.Element {
+  return (
+    <>
+      <Text>{first}</Text>
+      {second === '' ? null : (
+        <small class="quiet">
+          {' '}
+          <Text>{second}</Text>
+        </small>
+      )}
+    </>
+  );
+}
+
+/** One machine set with everything that is known of it. */
 function Details(): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const row = sets.value.find(({ id }) => id === opened.value);
@@ -227,20 +194,22 @@ function Details(): JSX.Element {
         opened.value = undefined;
       }}
     >
-      {row === undefined ? null : <Told row={row} />}
+      {row === undefined ? null : <Facts row={row} />}
     </dialog>
   );
 }
 
-function Told({ row }: { readonly row: SetRow }): JSX.Element {
+function Facts({ row }: { readonly row: SetRow }): JSX.Element {
+  const { phase, progress, since, set } = row;
   const facts: readonly (readonly [string, string])[] = [
     ['Namespace', row.namespace],
-    ['Place', row.place],
+    ['Failure domain', row.failureDomain],
+    [row.platform === 'vsphere' ? 'vCenter' : 'Region', row.region],
     ['Platform', row.platform],
-    ['Phase', row.since === '' ? row.phase : `${row.phase} since ${age(row.since, now.value)}`],
-    ['Progress', row.progress === '-' ? '' : row.progress],
+    ['Phase', since === '' ? phase : `${phase} since ${isoTime(since)}`],
+    ['Progress', progress === '-' ? '' : progress],
     ['Reason', row.reason],
-    ['From', row.current],
+    ['New machines start from', row.current],
     ['Asked for', row.target],
     ['Pinned to', row.pinned],
     ['Policy', row.policy],
@@ -248,13 +217,17 @@ function Told({ row }: { readonly row: SetRow }): JSX.Element {
   ];
   return (
     <>
-      <form method="dialog" class="close">
+      <form method="dialog">
         <button type="submit">Close</button>
       </form>
       <h2 id="details-title">
-        {row.set} <Badge answer={row.answer} />
+        <Text>{set}</Text> <Badge answer={row.answer} />
       </h2>
-      {row.message === '' ? null : <p>{row.message}</p>}
+      {row.message === '' ? null : (
+        <p>
+          <Text>{row.message}</Text>
+        </p>
+      )}
       <Next step={row.nextStep} />
       <dl class="facts">
         {facts
@@ -262,12 +235,14 @@ function Told({ row }: { readonly row: SetRow }): JSX.Element {
           .map(([name, value]) => (
             <div key={name}>
               <dt>{name}</dt>
-              <dd>{value}</dd>
+              <dd>
+                <Text>{value}</Text>
+              </dd>
             </div>
           ))}
       </dl>
-      <p class="quiet">
-        More: <code>drydock explain {row.set}</code>
+      <p>
+        More: <Command text={`drydock explain ${set}`} />
       </p>
     </>
   );

@@ -10,8 +10,6 @@ export const state = signal<PageState | undefined>(undefined);
 export const link = signal<Link>('opening');
 /** Why the server cannot read the cluster; '' where it can. */
 export const trouble = signal('');
-/** Milliseconds since 1970 by the server's clock, as of a moment ago. */
-export const now = signal(Date.now());
 
 export const head: ReadonlySignal<PageHead | undefined> = computed(() => state.value?.head);
 
@@ -26,13 +24,11 @@ const SILENCE_MS = 16_000;
 const AGAIN_MS = 3000;
 
 let heard = 0;
-let ahead = 0;
 
 /** Follows the server, for as long as the page is open. */
 export function follow(): void {
   open();
   setInterval(() => {
-    now.value = Date.now() + ahead;
     if (link.value === 'live' && Date.now() - heard > SILENCE_MS) link.value = 'gone';
   }, 1000);
 }
@@ -70,7 +66,5 @@ function open(): void {
 }
 
 function take(next: PageState): void {
-  ahead = Date.parse(next.asOf) - Date.now();
-  now.value = Date.now() + ahead;
   state.value = next;
 }

@@ -1,32 +1,24 @@
-import { computed, effect, type ReadonlySignal, signal } from '@preact/signals';
+import { effect, signal } from '@preact/signals';
 
-/** What a person asked for: the system's choice where nothing. */
+/** What a reader asked for: `system` follows the browser. */
 export type Theme = 'system' | 'light' | 'dark';
 
 const KEY = 'drydock-theme';
 const NEXT: Readonly<Record<Theme, Theme>> = { system: 'dark', dark: 'light', light: 'system' };
-const system = window.matchMedia('(prefers-color-scheme: dark)');
-const systemDark = signal(system.matches);
-system.addEventListener('change', ({ matches }) => {
-  systemDark.value = matches;
-});
 
 export const theme = signal<Theme>(stored());
-export const dark: ReadonlySignal<boolean> = computed(() =>
-  theme.value === 'system' ? systemDark.value : theme.value === 'dark',
-);
 
 effect(() => {
-  document.documentElement.dataset['theme'] = dark.value ? 'dark' : 'light';
+  document.documentElement.dataset['theme'] = theme.value;
 });
 
-/** Takes the next one. */
+/** Goes to the next theme. */
 export function nextTheme(): void {
   theme.value = NEXT[theme.value];
   try {
     localStorage.setItem(KEY, theme.value);
   } catch {
-    // A browser that keeps nothing keeps the system's choice.
+    // A browser that keeps nothing follows its own choice at the next visit.
   }
 }
 

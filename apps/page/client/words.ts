@@ -1,26 +1,19 @@
 import type { Answer, Progress } from '../src/state/page-state.ts';
 
-/** Each answer as a word, and as a sign that is told from the others without its colour. */
-export const ANSWERS: Readonly<Record<Answer, { readonly word: string; readonly sign: string }>> = {
-  yes: { word: 'Yes', sign: '✔' },
-  wait: { word: 'Wait', sign: '◔' },
-  no: { word: 'No', sign: '✖' },
-  unknown: { word: 'Unknown', sign: '?' },
-  unmanaged: { word: 'Not managed', sign: '–' },
+/** Each answer as a word; a note is none. */
+export const WORDS: Readonly<Record<Answer | 'note', string>> = {
+  yes: 'Yes',
+  wait: 'Wait',
+  no: 'No',
+  unknown: 'Unknown',
+  unmanaged: 'Not managed',
+  note: 'Note',
 };
 
-/** `5m`, as the command line says it. */
-export function age(time: string, now: number): string {
-  const seconds = Math.max(0, Math.floor((now - Date.parse(time)) / 1000));
-  return Number.isNaN(seconds) ? '' : lasting(seconds);
-}
-
-/** A length of time in its largest unit that is not coarse. */
-export function lasting(seconds: number): string {
-  if (seconds < 120) return `${Math.round(seconds)}s`;
-  if (seconds < 7200) return `${Math.floor(seconds / 60)}m`;
-  if (seconds < 172_800) return `${Math.floor(seconds / 3600)}h`;
-  return `${Math.floor(seconds / 86_400)}d`;
+/** A time in UTC with whole seconds, as `2026-08-02T09:00:00Z`; a text that is no time stays. */
+export function isoTime(time: string): string {
+  const at = Date.parse(time);
+  return Number.isNaN(at) ? time : new Date(at).toISOString().replace(/\.\d+/, '');
 }
 
 /** `1.2 GiB`. */
@@ -40,15 +33,12 @@ export function progressText({ bytes: done, total, rate, etaSeconds }: Progress)
   return parts.filter((part) => part !== undefined).join(', ');
 }
 
-/** A time as people here write it. */
-export function clock(time: string): string {
-  const at = new Date(time);
-  return Number.isNaN(at.getTime())
-    ? ''
-    : at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' });
+function lasting(seconds: number): string {
+  if (seconds < 120) return `${Math.round(seconds)}s`;
+  return seconds < 7200 ? `${Math.floor(seconds / 60)}m` : `${Math.floor(seconds / 3600)}h`;
 }
 
-/** `1 set`, `3 sets`. */
+/** `1 machine set`, `1,000 machine sets`. */
 export function counted(count: number, one: string): string {
-  return `${count} ${one}${count === 1 ? '' : 's'}`;
+  return `${count.toLocaleString('en')} ${one}${count === 1 ? '' : 's'}`;
 }

@@ -1,5 +1,5 @@
 export { type Assets, pageAssets } from './server/assets.ts';
-export { bearerTokens, TOKEN_HEADER } from './server/bearer.ts';
+export { bearerTokens, PAGE_AUDIENCE, TOKEN_HEADER } from './server/bearer.ts';
 export { type Feed, type FeedOptions, feed } from './server/feed.ts';
 export { isLoopback, loopbackOnly } from './server/loopback.ts';
 export { type RemotePage, relayPage } from './server/relay.ts';

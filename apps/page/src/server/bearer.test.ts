@@ -8,6 +8,8 @@ import { bearerTokens } from './bearer.ts';
 interface Rig {
   readonly reviews: string[];
   users: Readonly<Record<string, string>>;
+  /** For whom all tokens are; `ignored`: the server knows no audiences. */
+  audience?: string;
   may: readonly string[];
   fails: boolean;
   hold: Promise<void> | undefined;
@@ -18,13 +20,20 @@ function rig() {
   const r: Rig = { reviews: [], users: { good: 'alice', poor: 'bob' }, may: ['alice'], fails: false, hold: undefined };
   const errors: unknown[] = [];
   const raw = async ({ path, body }: RawRequest): Promise<unknown> => {
-    const { spec } = body as { readonly spec: { readonly token?: string; readonly user?: string } };
+    const { spec } = body as {
+      readonly spec: { readonly token?: string; readonly user?: string; readonly audiences?: readonly string[] };
+    };
     r.reviews.push(`${path.split('/').at(-1)} ${spec.token ?? spec.user}`);
     await r.hold;
     if (r.fails) throw new Error('no answer');
     if (spec.token === undefined) return { status: { allowed: r.may.includes(spec.user ?? '') } };
     const username = r.users[spec.token];
-    return { status: username === undefined ? { error: 'unknown' } : { authenticated: true, user: { username } } };
+    if (username === undefined) return { status: { error: 'unknown', user: { username: 'alice' } } };
+    const { audience = 'api' } = r;
+    if (audience !== 'ignored' && audience !== (spec.audiences?.[0] ?? 'api')) return { status: { error: 'audience' } };
+    return {
+      status: { authenticated: true, user: { username }, ...(audience === 'ignored' ? {} : { audiences: [audience] }) },
+    };
   };
   const admit = bearerTokens({ client: { raw }, clock, onError: (error) => errors.push(error) });
   const ask = async (headers: Record<string, string>): Promise<number> => {
@@ -47,6 +56,21 @@ test('an answer holds for a minute, a refusal for ten seconds, and who lost the 
   assert.deepEqual([await token('good'), await token('poor')], [200, 200]);
   await clock.advance(50_000);
   assert.equal(await token('good'), 403);
+});
+
+test('FIND-4 a token for the page or for the API server is admitted, one for another service is not, and a server that ignores audiences is asked again', async () => {
+  for (const [audience, code] of [
+    ['drydock-page', 200],
+    ['api', 200],
+    ['vault', 401],
+    ['ignored', 200],
+  ] as const) {
+    const { r, token } = rig();
+    r.audience = audience;
+    assert.equal(await token('good'), code, audience);
+    const tokenReviews = r.reviews.filter((one) => one.startsWith('tokenreviews')).length;
+    assert.equal(tokenReviews, audience === 'drydock-page' ? 1 : 2, audience);
+  }
 });
 
 test('no token, or what is none, is asked of nobody; the other header says the same', async () => {

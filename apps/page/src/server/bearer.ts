@@ -13,6 +13,8 @@ export interface BearerOptions {
 
 /** The API server keeps `Authorization` for itself where it passes a request on: this one says the same. */
 export const TOKEN_HEADER = 'drydock-authorization';
+/** Audience of tokens that only the page accepts: whoever intercepts one cannot use it at the API server. */
+export const PAGE_AUDIENCE = 'drydock-page';
 
 /** An answer holds for so long (ms): whoever loses the right is out after that. */
 const ADMITTED_MS = 60_000;
@@ -27,10 +29,10 @@ const MOST_TOKEN = 12_000;
 const nobody: Admission = {
   kind: 'refused',
   code: 401,
-  why: 'a bearer token of this cluster is expected: drydock page --in-cluster sends yours',
+  why: 'a bearer token of this cluster is expected: drydock page --in-cluster requests one',
 };
 
-/** Admits whose bearer token the cluster knows (TokenReview) and who may get BootImages (SubjectAccessReview). */
+/** Admits users whose bearer token is for the page or for the API server (TokenReview), and who may get BootImages (SubjectAccessReview). */
 export function bearerTokens({ client, clock = systemClock, onError = () => undefined }: BearerOptions): Admit {
   const kept = new Map<string, { readonly until: number; readonly admission: Admission }>();
   const asked = new Map<string, Promise<Admission>>();
@@ -79,6 +81,7 @@ function tokenOf({ headers }: IncomingMessage): string | undefined {
 interface Review {
   readonly status?: {
     readonly authenticated?: boolean;
+    readonly audiences?: readonly string[];
     readonly allowed?: boolean;
     readonly user?: {
       readonly username?: string;
@@ -96,7 +99,12 @@ async function reviewed(client: Pick<KubeClient, 'raw'>, token: string): Promise
     const path = `/apis/${apiVersion}/${kind.toLowerCase()}s`;
     return (await client.raw({ method: 'POST', path, body: { apiVersion, kind, spec } }, { signal })) as Review;
   };
-  const { status: who } = await post('authentication.k8s.io', 'TokenReview', { token });
+  const review = async (spec: object): Promise<Review['status']> =>
+    (await post('authentication.k8s.io', 'TokenReview', { token, ...spec })).status;
+  const forPage = await review({ audiences: [PAGE_AUDIENCE] });
+  // A server that knows no audiences ignores them, and does not repeat them.
+  const isForPage = forPage?.authenticated === true && forPage.audiences?.includes(PAGE_AUDIENCE) === true;
+  const who = isForPage ? forPage : await review({});
   const { username, uid, groups, extra } = who?.user ?? {};
   if (who?.authenticated !== true || username === undefined || username === '') return nobody;
   const { status: may } = await post('authorization.k8s.io', 'SubjectAccessReview', {

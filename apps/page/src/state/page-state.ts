@@ -53,7 +53,8 @@ export interface SetRow extends Row {
   readonly set: string;
   readonly namespace: string;
   readonly platform: string;
-  readonly place: string;
+  readonly region: string;
+  readonly failureDomain: string;
   readonly current: string;
   readonly target: string;
   readonly phase: string;
@@ -72,6 +73,8 @@ export interface SetRow extends Row {
 export interface VersionRow extends Row {
   readonly current: string;
   readonly target: string;
+  /** The day on which `current` was built (RFC 3339 full-date); '' where its name does not say it. */
+  readonly built: string;
   /** How far `current` is from `target`. */
   readonly skew: 'none' | 'older' | 'newer' | 'unknown';
   readonly sets: number;
@@ -90,14 +93,19 @@ export interface OperationRow extends Row {
   readonly text: string;
 }
 
-/** Something that happened. */
+/** Something that happened, or equal things that happened on one day (UTC). */
 export interface TimelineRow extends Row {
-  /** RFC 3339. */
+  /** When it happened last (RFC 3339). */
   readonly time: string;
-  readonly kind: 'event' | 'image' | 'release';
+  /** When the first of them happened; `time` where it happened once. */
+  readonly first: string;
+  readonly count: number;
+  readonly kind: 'event' | 'image' | 'pin' | 'release';
   readonly warning: boolean;
-  /** `ms/worker-a`, `Payload tools`. */
-  readonly about: string;
+  /** The first five of what it happened to: `ms/worker-a`, `Payload tools`. */
+  readonly about: readonly string[];
+  /** How many more there are. */
+  readonly more: number;
   readonly what: string;
   readonly text: string;
 }
@@ -150,13 +158,6 @@ export interface NoteRow extends Row {
   readonly nextStep: string;
 }
 
-/** How many sets had which release when: steps from one time to the next. */
-export interface VersionSeries {
-  /** Seconds since 1970, ascending. */
-  readonly times: readonly number[];
-  readonly releases: readonly { readonly release: string; readonly sets: readonly number[] }[];
-}
-
 /** What is one thing, and not rows. */
 export interface PageHead {
   readonly title: string;
@@ -166,7 +167,6 @@ export interface PageHead {
   /** The share in words: `Yes for 3, 1 not managed`. */
   readonly text: string;
   readonly leader: { readonly state: string; readonly text: string; readonly nextStep: string };
-  readonly series: VersionSeries;
 }
 
 /** The rows of the page by their section. */

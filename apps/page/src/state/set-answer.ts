@@ -30,17 +30,22 @@ export function setAnswer(
     ...(text === undefined ? {} : { text }),
     ...(nextStep === undefined ? {} : { nextStep }),
   });
+  const waits: Answer = leader.state === 'led' ? 'wait' : 'unknown';
   const told = words(message ?? progress ?? (phase === '' ? 'nobody has looked at it yet' : phase));
   if (phase === 'Current') {
     const verified = image?.status?.conditions?.find(({ type }) => type === 'Verified');
     const seen = verified?.status ?? 'True';
     if (seen !== 'True') return { answer: seen === 'False' ? 'no' : 'unknown', ...words(verified?.message ?? message) };
+    // Machines that do not join are no `Current`; what nobody knows of that, or what is to come, is said.
+    const stub = image?.status?.conditions?.find(({ type }) => type === 'StubTrusted');
+    if (stub?.message !== undefined && stub.reason !== 'StubAuthorityTrusted')
+      return { answer: 'yes', ...words(stub.message) };
     return pin === undefined ? { answer: 'yes' } : { answer: 'yes', ...words(progress ?? message) };
   }
   if (MOVING.has(phase)) return { answer: 'wait', ...told };
   // A policy holds it on purpose: sets of Cluster API wait then, those of OpenShift are skipped.
   if (reason === 'Held') return { answer: 'unmanaged', ...told };
-  if (phase === 'Pending') return { answer: leader.state === 'led' ? 'wait' : 'unknown', ...told };
+  if (phase === 'Pending' || phase === '') return { answer: waits, ...told };
   if (phase === 'Blocked' || phase === 'Failed') return { answer: 'no', ...told };
   if (phase !== 'Skipped' || UNDECIDED.has(reason)) return { answer: 'unknown', ...told };
   return reason === 'Deleting' ? undefined : { answer: 'unmanaged', ...told };

@@ -1,4 +1,4 @@
-import { compareReleases } from '@drydock/boot-images';
+import { buildDate, compareReleases } from '@drydock/boot-images';
 import { type Reason, rank } from './answer.ts';
 import { answerInPlace, type PageView, type PlacedSet, placeReasons, setId } from './answers.ts';
 import type { Answer, OperationRow, SetRow, VersionRow } from './page-state.ts';
@@ -22,13 +22,26 @@ export function setRows(placed: readonly PlacedSet[], world: PageView): readonly
 }
 
 function setRow(one: PlacedSet, answer: Answer): SetRow {
-  const { set, image } = one;
+  const { set, image, region, failureDomain } = one;
   const { phase = '', progress = '', reason = '', message = '', nextStep = '', since = '', revertTo = '' } = set.status;
   const { current = '', target = '', platform = '' } = image?.status ?? {};
   const { pin } = set;
   return {
-    ...{ id: setId(set.namespace, set.set), set: set.set, namespace: set.namespace, platform, place: placeText(one) },
-    ...{ current, target, phase, progress, reason, message, nextStep, since, revertTo, policy: set.policy ?? '' },
+    ...{ id: setId(set.namespace, set.set), set: set.set, namespace: set.namespace, platform },
+    ...{
+      region,
+      failureDomain,
+      current,
+      target,
+      phase,
+      progress,
+      reason,
+      message,
+      nextStep,
+      since,
+      revertTo,
+      policy: set.policy ?? '',
+    },
     pinned: pin === undefined ? '' : (pin.release ?? pin.image ?? 'pinned'),
     answer,
   };
@@ -51,6 +64,7 @@ export function versionRows(placed: readonly PlacedSet[]): readonly VersionRow[]
       id: `${current} / ${target}`,
       current,
       target,
+      built: buildDate(current) ?? '',
       skew: skewOf(current, target),
       sets: group.length,
       names: names.slice(0, MOST_NAMED),

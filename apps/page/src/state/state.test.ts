@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { BootImage, BootImageStatus } from '@drydock/api';
+import type { BootImage, BootImageStatus, Event } from '@drydock/api';
 import { clusterTree, type SetPlace } from '@drydock/boot-images';
 import fc from 'fast-check';
 import { changed, changesOf } from './changes.ts';
@@ -78,7 +78,8 @@ test('each thing that speaks against a place is its answer, with the words of st
     [[{ ...blocked, phase: 'Failed' }], {}, 'no', /no space/],
     [[{ ...current, phase: 'Pending', message: 'not looked at yet' }], {}, 'wait', /not looked at yet/],
     [[{ ...current, phase: 'Skipped', reason: 'OwnerUnknown', message: 'no right' }], {}, 'unknown', /no right/],
-    [[{ name: 'a' }], {}, 'unknown', /nobody has looked at it yet/],
+    [[{ name: 'a' }], {}, 'wait', /nobody has looked at it yet/],
+    [[{ name: 'a' }], { leader: { state: 'never', text: 'x' } }, 'unknown', /^x$/],
     [[verified('False')], {}, 'no', /withdrawn/],
     [[verified('Unknown')], {}, 'unknown', /withdrawn/],
     [
@@ -238,20 +239,104 @@ test('one set that changes among a thousand is one row of a change', () => {
   assert.deepEqual([change.sections.sets?.set.length, change.sections.sets?.order], [1, undefined]);
 });
 
-test('the chart counts what sets remember, and time alone changes nothing', () => {
-  const history = (since: string) => [
-    { id: '2', release: wanted, since, outcome: 'InUse' },
-    { id: '1', release: old, since: '2026-05-12T00:00:00Z', until: since },
-  ];
-  const sets = ['2026-08-01T00:00:00Z', '2026-08-02T00:00:00Z'].map((since, at) => ({
-    ...{ ...current, name: `w${at}` },
-    history: history(since),
+test('FIND-23: without a fault, no headline says no or unknown', () => {
+  const skipped = ['OptedOut', 'Owned', 'LeftToUpstream', 'Held'].map(
+    (reason): Told => ({
+      ...{ name: reason.toLowerCase(), phase: 'Skipped', reason, message: 'skipped on purpose' },
+    }),
+  );
+  const moving = ['Downloading', 'Uploading', 'Publishing', 'Switching', 'Pending'].map(
+    (phase): Told => ({
+      ...{ ...current, name: phase.toLowerCase(), phase, current: old },
+    }),
+  );
+  const pinned = { ...current, name: 'pinned', target: old, current: old, pin: { release: old, by: 'alice' } };
+  const fresh = { name: 'fresh' };
+  const { head } = pageState(worldOf([current, pinned, fresh, ...moving, ...skipped]));
+  assert.deepEqual([head.answer, head.text], ['wait', 'Yes for 2, wait for 6, 4 not managed']);
+  assert.equal(pageState(worldOf(skipped)).head.text, '4 not managed');
+});
+
+test('FIND-23: equal things of a day are one row of the timeline, which names the first five', () => {
+  const entry = (minute: number) => ({
+    ...{ id: '1', release: wanted, by: 'release' },
+    since: new Date(Date.UTC(2026, 7, 2, 9, minute)).toISOString(),
+  });
+  const sets = Array.from({ length: 200 }, (_, at) => ({
+    ...{ ...current, name: `w${String(at).padStart(3, '0')}`, history: [entry(at % 60)] },
   }));
-  const { series } = pageState(worldOf(sets)).head;
-  assert.deepEqual(series.releases, [
-    { release: wanted, sets: [0, 1, 2] },
-    { release: old, sets: [2, 1, 0] },
+  const { timeline } = pageState(worldOf(sets)).sections;
+  assert.deepEqual(
+    timeline.map((row) => ({ ...row, id: 'any' })),
+    [
+      {
+        id: 'any',
+        ...{ time: '2026-08-02T09:59:00Z', first: '2026-08-02T09:00:00Z', count: 200, kind: 'image', warning: false },
+        ...{ what: 'Image in use', text: `${wanted}: the release asked for it`, more: 195 },
+        about: ['ms/w000', 'ms/w001', 'ms/w002', 'ms/w003', 'ms/w004'],
+      },
+    ],
+  );
+  const later = { ...current, name: 'x', history: [{ ...entry(0), since: '2026-08-03T00:00:00Z' }] };
+  assert.deepEqual(
+    pageState(worldOf([...sets, later])).sections.timeline.map(({ time, count }) => [time, count]),
+    [
+      ['2026-08-03T00:00:00Z', 1],
+      ['2026-08-02T09:59:00Z', 200],
+    ],
+    'another day is another row',
+  );
+});
+
+test('FIND-23: Events that differ by the name of the machine set or the operation alone are one row', () => {
+  const event = (name: string, of: Partial<Event>): Event => ({
+    ...{ metadata: { name: `${name} ${of.reason}`, namespace: 'machines' }, type: 'Normal', ...of },
+    ...{ eventTime: '2026-08-02T09:00:00.000000Z', reportingController: 'drydock.dev/boot-images' },
+    regarding: { kind: 'MachineSet', name, namespace: 'machines' },
+  });
+  const events = ['a', 'b'].flatMap((name) => [
+    event(name, { reason: 'Planned', note: `machineset ${name}: ${old} → ${wanted}` }),
+    event(name, { reason: 'UploadStarted', note: `template t (operation 0${name}12)` }),
   ]);
-  const later = { now: new Date(now.getTime() + 1000) };
-  assert.equal(changesOf(pageState(worldOf(sets)), pageState(worldOf(sets, later))), undefined);
+  const rows = pageState(worldOf([current, { ...current, name: 'b' }], { events })).sections.timeline;
+  assert.deepEqual(
+    rows.map(({ what, text, about }) => [what, text, ...about]),
+    [
+      ['Planned', `${old} → ${wanted}`, 'ms/a', 'ms/b'],
+      ['UploadStarted', 'template t', 'ms/a', 'ms/b'],
+    ],
+  );
+});
+
+test('FIND-18: the timeline says who pinned a machine set, who lifted the pin, and why', () => {
+  const pin = { id: '1', release: old, by: 'alice', reason: 'nodes do not boot', since: '2026-08-01T09:00:00Z' };
+  const rows = (lifted: object) =>
+    pageState(worldOf([{ ...current, pins: [{ ...pin, ...lifted }] }])).sections.timeline.map(
+      ({ time, what, text, about }) => [time, what, text, ...about].join(' | '),
+    );
+  const pinned = `2026-08-01T09:00:00Z | Pinned | ${old}: by alice: nodes do not boot | ms/a`;
+  const liftedAt = '2026-08-02T09:00:00Z';
+  assert.deepEqual(rows({ liftedAt, liftedBy: 'bob', liftedReason: 'fixed in 9.8' }), [
+    `${liftedAt} | Pin lifted | ${old}: by bob: fixed in 9.8 | ms/a`,
+    pinned,
+  ]);
+  assert.deepEqual(
+    rows({ liftedAt, liftedBy: 'unknown' })[0],
+    `${liftedAt} | Pin lifted | ${old}: user not recorded | ms/a`,
+  );
+});
+
+test('FIND-23: an image has the day on which it was built, where its name says it', () => {
+  const images = [wanted, '418.94.202501221327-0', 'ami-0123456789'];
+  const rows = pageState(worldOf(images.map((is, at) => ({ ...current, name: `w${at}`, current: is })))).sections
+    .versions;
+  assert.deepEqual(
+    images.map((is) => rows.find((row) => row.current === is)?.built),
+    ['2026-08-02', '2025-01-22', ''],
+  );
+});
+
+test('time alone changes nothing', () => {
+  const world = (at: Date) => pageState(worldOf([current], { now: at }));
+  assert.equal(changesOf(world(now), world(new Date(now.getTime() + 1000))), undefined);
 });

@@ -2,14 +2,13 @@ import { clean, distinct } from './clean.ts';
 import type { NoteRow, PageState, ReleaseRow } from './page-state.ts';
 import type { PageRelease, PageWorld } from './page-world.ts';
 import { scaleAnswer } from './scale-answer.ts';
-import { versionSeries } from './series.ts';
 import { operationRows, setRows, versionRows } from './sets.ts';
 import { timelineRows } from './timeline.ts';
 import { vcenterRows } from './vcenters.ts';
 
 /** The page of a world. Pure: the same world gives the same page, whoever shows it. */
 export function pageState(world: PageWorld): PageState {
-  const { leader, now, tree, images } = world;
+  const { leader, now, tree } = world;
   const { answer, share, text, rows: answers, placed, view } = scaleAnswer(world);
   const names = tree.clusters.flatMap(({ name }) => name ?? []);
   const { head, sections, asOf } = clean<PageState>({
@@ -18,7 +17,6 @@ export function pageState(world: PageWorld): PageState {
       title: [...new Set(names)].join(', '),
       ...{ answer, share, text },
       leader: { state: leader.state, text: leader.text, nextStep: leader.nextStep ?? '' },
-      series: versionSeries(images),
     },
     sections: {
       notes: notesOf(world),
