@@ -130,6 +130,7 @@ export async function clusterImages(options: ClusterImagesOptions): Promise<Clus
     architecture: ownArchitecture(),
     now: () => new Date(),
     stubSecret: options.stubSecret,
+    stubTrusts: new Map(),
   };
   const resources = opening.move();
   return {

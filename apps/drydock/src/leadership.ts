@@ -134,8 +134,8 @@ export function pausedOf(leadership: Leadership): Pause | undefined {
   return leadership.state === 'led' || leadership.state === 'vacant' ? leadership.paused : undefined;
 }
 
-/** One sentence without its full stop: who leads what, and since when; or that nobody does, or is to. */
-export function leadershipText(leadership: Leadership, what: string, now: number): string {
+/** One sentence without its full stop: who leads what, and since when (without `now` as a time); or that nobody does, or is to. */
+export function leadershipText(leadership: Leadership, what: string, now?: number): string {
   switch (leadership.state) {
     case 'led': {
       const { holder, paused } = leadership;
@@ -163,7 +163,7 @@ function elsewhereText({ elsewhere = [] }: LedElsewhere, what: string): string |
   return `nobody leads ${what} here: their Lease is in namespace ${elsewhere.join(' and ')} (--lease-namespace ${first})`;
 }
 
-function since(time: string | undefined, now: number): string {
+function since(time: string | undefined, now: number | undefined): string {
   const old = age(time, now);
   return old === '' ? '' : ` since ${old}`;
 }

@@ -23,7 +23,7 @@ async function command(path: string, password: string, now = false): Promise<num
   return shown;
 }
 
-test('SAFE-5 commands of one user show a wrong password twice, another one at once, and again when a person says so; the file has nothing of it', async () => {
+test('SAFE-5 commands of one user show a wrong password twice, and again when a person says so; the file has nothing of it', async () => {
   await using scratch = await mkdtempDisposable(join(tmpdir(), 'drydock-'));
   const path = join(scratch.path, 'cache', 'logins.json');
   const shown: number[] = [];
@@ -35,7 +35,15 @@ test('SAFE-5 commands of one user show a wrong password twice, another one at on
   const text = await readFile(path, 'utf8');
   assert.doesNotMatch(text, /sesame/);
   assert.match(text, /"versions": \[\s*"[0-9a-f]{4}"\s*\]/);
-  assert.equal(await command(path, 'another'), 1);
+});
+
+test('FIND-1: commands of one user show an account three wrong passwords within three minutes, and a fourth when a person says so', async () => {
+  await using scratch = await mkdtempDisposable(join(tmpdir(), 'drydock-'));
+  const path = join(scratch.path, 'cache', 'logins.json');
+  const shown: number[] = [];
+  for (const guess of ['first', 'second', 'third', 'fourth']) shown.push(await command(path, guess));
+  for (const guess of ['fifth', 'sixth']) shown.push(await command(path, guess, true));
+  assert.deepEqual(shown, [1, 1, 1, 0, 1, 0]);
 });
 
 test('SAFE-5 a file that cannot be read or written stops no login', async () => {

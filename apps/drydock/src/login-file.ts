@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { type LoginNotes, readLoginNotes } from '@drydock/vsphere';
+import { type LoginNotes, loginAccount, readLoginNotes } from '@drydock/vsphere';
 import { changeStateFile } from './state-file.ts';
 
 /** What the commands of this user on this machine tell each other about refused logins. */
@@ -56,5 +56,5 @@ export function loginFile(path: string = LOGIN_FILE): LoginFile {
 }
 
 function keyOf(server: string, user: string): string {
-  return `${user.toLowerCase()} at ${server}`;
+  return `${loginAccount(user)} at ${server}`;
 }

@@ -3,17 +3,17 @@ import { ConfigMap } from '@drydock/api';
 import { credentialsKey } from '@drydock/boot-images';
 import { type Client, type ConfigMapStore, configMapStore, isForbidden, isNotFound } from '@drydock/kube';
 import { LOGIN_NOW_ANNOTATION } from '@drydock/vm-watch';
-import { isTold, type LoginNote, type LoginNotes, lateText, readLoginNotes } from '@drydock/vsphere';
+import { isTold, type LoginNote, type LoginNotes, lateText, loginAccount, readLoginNotes } from '@drydock/vsphere';
 import { LEASE_NAMESPACE } from './status-notes.ts';
 
 /** ConfigMap beside the Leases of the operator, in which its roles and processes tell each other which logins were refused. */
 export const LOGINS = 'drydock-logins';
 
-/** Tells an operator to show the password once more, at once. */
+/** Makes an operator try the password once more, at once. */
 export const LOGIN_NOW: string = `kubectl -n ${credentialsKey.namespace} annotate secret ${credentialsKey.name} --overwrite ${LOGIN_NOW_ANNOTATION}="$(date)"`;
 
 /** What a person does about a refused login. */
-export const LOGIN_NEXT: string = `Another password is tried at once. Where this one is right again: ${LOGIN_NOW}`;
+export const LOGIN_NEXT: string = `Drydock tries a new password at once, or three minutes after the third refusal. If this password is right again: ${LOGIN_NOW}`;
 
 /** Whoever was refused so long ago (ms) and not since tries no more. */
 const FORGOTTEN_MS = 24 * 60 * 60_000;
@@ -21,8 +21,7 @@ const FORGOTTEN_MS = 24 * 60 * 60_000;
 /** The notes of an operator for whoever only reads; none without the right to read them. */
 export function readClusterLogins(client: Pick<Client, 'get'>, namespace: string): Pick<LoginNotes, 'read'> {
   return {
-    read: async (server, user) =>
-      (await refusedLogins(client, namespace)).filter((note) => keyOf(note.server, note.user) === keyOf(server, user)),
+    read: async (server, user) => readLoginNotes((await loginTexts(client, namespace))[keyOf(server, user)]),
   };
 }
 
@@ -44,12 +43,15 @@ export async function refusedLogins(
   client: Pick<Client, 'get'>,
   namespace: string = LEASE_NAMESPACE,
 ): Promise<readonly LoginNote[]> {
+  const notes = Object.values(await loginTexts(client, namespace)).flatMap((text) => readLoginNotes(text));
+  return notes.filter((note) => isTold(note) && Date.now() - Date.parse(note.last) < FORGOTTEN_MS);
+}
+
+async function loginTexts(client: Pick<Client, 'get'>, namespace: string): Promise<Readonly<Record<string, string>>> {
   try {
-    const { data = {} } = await client.get(ConfigMap, { namespace, name: LOGINS });
-    const notes = Object.values(data).flatMap((text) => readLoginNotes(text));
-    return notes.filter((note) => isTold(note) && Date.now() - Date.parse(note.last) < FORGOTTEN_MS);
+    return (await client.get(ConfigMap, { namespace, name: LOGINS })).data ?? {};
   } catch (error) {
-    if (isNotFound(error) || isForbidden(error)) return [];
+    if (isNotFound(error) || isForbidden(error)) return {};
     throw error;
   }
 }
@@ -63,5 +65,8 @@ export function loginsText(notes: readonly LoginNote[]): string {
 
 /** Names of users have characters that keys cannot have. */
 function keyOf(server: string, user: string): string {
-  return createHash('sha256').update(`${server}\n${user.toLowerCase()}`).digest('hex').slice(0, 32);
+  return createHash('sha256')
+    .update(`${server}\n${loginAccount(user)}`)
+    .digest('hex')
+    .slice(0, 32);
 }

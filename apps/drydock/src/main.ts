@@ -4,8 +4,8 @@ import { Command, CommanderError } from 'commander';
 import { addConfigFlags, applySettings } from './config/apply.ts';
 import { type Found, originsOf } from './config/found.ts';
 import { addExamples } from './examples.ts';
-import { exitCode, UsageError } from './exit.ts';
-import { sayError } from './terminal.ts';
+import { exitCode, NextStepError, UsageError } from './exit.ts';
+import { sayError, tell } from './terminal.ts';
 import { VERSION } from './version.ts';
 
 /** A command, which is loaded only when somebody names it: all of them together take most of a second. */
@@ -190,7 +190,8 @@ function report(error: unknown, taken: ReadonlyMap<string, Found>): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.done : exitCode.usage;
   sayError(`drydock: ${error instanceof Error ? error.message : String(error)}`);
   if (error instanceof Error) for (const text of originsOf(error.message, taken)) sayError(text);
+  if (error instanceof NextStepError) sayError(`next: ${error.next}`);
   if (error instanceof UsageError) return exitCode.usage;
-  if (process.env['DRYDOCK_DEBUG'] !== undefined) sayError(debugText(error));
+  if (process.env['DRYDOCK_DEBUG'] !== undefined) tell(`${debugText(error)}\n`);
   return exitCode.failed;
 }

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import {
+  type BootImageMetrics,
   type BootImagesRole,
   bootImageMetrics,
   bootImagesRole,
@@ -19,10 +20,8 @@ import {
   kubeMetrics,
   type Leader,
   leaderElection,
-  type Operator,
   processSignals,
-  type RunOptions,
-  run,
+  serveHealth,
   statusChannel,
   systemClock,
 } from '@drydock/kube';
@@ -30,7 +29,7 @@ import { type ClusterRecords, templateStore } from '@drydock/templates';
 import { loginBudget } from '@drydock/vsphere';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Logger } from 'pino';
-import { clusterApiPart, worldsOf } from './cluster-api-part.ts';
+import { clusterApiPart, type Worlds, worldsOf } from './cluster-api-part.ts';
 import { type ClusterFlags, clusterFlags, connect } from './connect.ts';
 import { exitCode, UsageError } from './exit.ts';
 import { imageMirrors, mirrorPairs } from './image-mirrors.ts';
@@ -44,7 +43,8 @@ import { clusterLedger } from './ownership-ledger.ts';
 import { checkOperatorPage, type OperatorPageFlags, operatorPage, operatorPageFlags } from './page/operator-page.ts';
 import { pauseOf } from './pause/pause.ts';
 import { pausedImages } from './pause/paused-images.ts';
-import { type ReleaseFlags, releaseFlags, releasePart } from './release-role.ts';
+import { type ReleaseFlags, releaseFlags, releaseRoleParts } from './release-role.ts';
+import { type RoleParts, type RunningRole, startRole } from './role-run.ts';
 import { type StatusKeepers, statusKeeping } from './status-keeping.ts';
 import { LEASE_NAMESPACE } from './status-notes.ts';
 import { type VCenterFlags, vcenterFlags } from './vcenter-flags.ts';
@@ -142,14 +142,11 @@ export function addOperator(program: Command): void {
 
 async function operate(flags: OperatorFlags): Promise<void> {
   using signals = processSignals();
-  // A pause ends all that runs here as a signal does; then everything is made anew, and waits until it may lead.
-  do await operateOnce(flags, signals.signal);
-  while (!signals.signal.aborted);
+  await operateUntil(flags, signals.signal);
   process.exitCode = exitCode.done;
 }
 
-/** Until the signal, or until a role that was led is paused. */
-async function operateOnce(flags: OperatorFlags, signal: AbortSignal): Promise<void> {
+async function operateUntil(flags: OperatorFlags, signal: AbortSignal): Promise<void> {
   const wanted = new Set(flags.roles.split(','));
   for (const role of wanted) {
     if (!roles.some((known) => known === role))
@@ -205,7 +202,6 @@ async function operateOnce(flags: OperatorFlags, signal: AbortSignal): Promise<v
       ...times,
       log,
     });
-  const mirrored = keeping('watch');
   const watch = wanted.has('watch')
     ? closing.use(
         await watchParts({
@@ -214,39 +210,53 @@ async function operateOnce(flags: OperatorFlags, signal: AbortSignal): Promise<v
           connect: reach,
           metrics,
           log,
-          statuses: mirrored.of,
           env: process.env,
         }),
       )
     : undefined;
   if (watch !== undefined) refused.add(watch.refused);
-  const running: Operator[] = [];
-  const start = async (part: Pick<RunOptions, 'caches' | 'controllers' | 'services' | 'ready' | 'leader'>) => {
-    // One server for all that runs here: what the first part does not know of is told by its checks.
-    const served = running.length === 0 ? { http: { port: flags.port, host: flags.bindAddress } } : {};
-    const ready = { ...part.ready, statuses: channel.check };
-    running.push(closing.use(await run({ client, ...part, ready, ...served, metrics, log, signal })));
+  const running: RunningRole[] = [];
+  const start = async (name: string, make: (closing: AsyncDisposableStack) => Promise<RoleParts>): Promise<void> => {
+    running.push(closing.use(await startRole({ name, make, client, metrics, log, clock: systemClock, signal })));
   };
-  if (wanted.has('boot-images'))
-    await start(
-      await bootImages({
-        ...{ flags, downgrade, publication, locate, keySecret, client, log, metrics, closing, reach, leaderOf, watch },
-        statuses: keeping('boot-images'),
+  if (wanted.has('boot-images')) {
+    const found = await worldsOf(client, log);
+    const counted = bootImageMetrics(metrics.registry);
+    await start('boot-images', (scope) =>
+      bootImages({
+        ...{ flags, downgrade, publication, locate, keySecret, client, log, metrics, reach, leaderOf, watch },
+        ...{ found, counted, closing: scope, statuses: keeping('boot-images') },
       }),
     );
+  }
   if (watch !== undefined) {
     const { clusterOperator: name, leaseNamespace } = flags;
     const orphaned =
       wanted.has('boot-images') || name === ''
         ? []
         : [orphanedVerdict({ client, name, leaseNamespace, log, clock: systemClock })];
-    const services = [...watch.vms.services, mirrored.sweeper, ...orphaned];
-    await start({ ...watch.vms, services, leader: leaderOf('watch') });
+    await start('watch', async () => {
+      const mirrored = keeping('watch');
+      const vms = await watch.vms(mirrored.of);
+      return { ...vms, services: [...vms.services, mirrored.sweeper, ...orphaned], leader: leaderOf('watch') };
+    });
   }
   if (wanted.has('release')) {
-    const part = await releasePart({ flags, client, metrics, statuses: keeping('release'), log, closing });
-    await start({ ...part, leader: leaderOf('release') });
+    const parts = await releaseRoleParts({ flags, client, metrics, log });
+    await start('release', async (scope) => ({
+      ...(await parts(keeping('release'), scope)),
+      leader: leaderOf('release'),
+    }));
   }
+  const checks = (of: 'live' | 'ready') => () => Object.assign({}, ...running.map((role) => role[of]()));
+  const health = closing.use(
+    await serveHealth({
+      ...{ port: flags.port, host: flags.bindAddress, registry: metrics.registry },
+      live: checks('live'),
+      ready: () => ({ ...checks('ready')(), statuses: channel.check }),
+    }),
+  );
+  log.info({ port: health.port }, 'health and metrics are served');
   if (flags.page === true) closing.use(await operatorPage({ flags, client, log, clock: systemClock }));
   // The end of one is the end of all, and one that did not end well is told, whichever it is.
   await Promise.race(running.map(({ finished }) => finished));
@@ -271,14 +281,13 @@ interface BootImagesOptions {
   readonly leaderOf: (role: string, paused?: PausedHook) => Leader;
   readonly watch: WatchParts | undefined;
   readonly statuses: StatusKeepers;
+  readonly found: Worlds;
+  readonly counted: BootImageMetrics;
 }
 
 /** The role of boot images; together with the watch, also that on their templates. */
-async function bootImages(
-  options: BootImagesOptions,
-): Promise<Pick<RunOptions, 'caches' | 'controllers' | 'services' | 'ready' | 'leader'>> {
-  const { flags, downgrade, publication, locate, client, log, metrics, closing, statuses, watch } = options;
-  const counted = bootImageMetrics(metrics.registry);
+async function bootImages(options: BootImagesOptions): Promise<RoleParts> {
+  const { flags, downgrade, publication, locate, client, log, closing, statuses, watch, found, counted } = options;
   const servers = closing.use(
     vcenters({
       connect: (server, credentials) => options.reach(serverOf(server), credentials),
@@ -304,7 +313,6 @@ async function bootImages(
   const leader = options.leaderOf('boot-images', (lease, pause) => tellPaused(lease, pause));
   const templates = watch?.templates();
   const during = storeDuring(store, servers);
-  const found = await worldsOf(client, log);
   const openshift = (): BootImagesRole =>
     bootImagesRole({
       client,
@@ -359,7 +367,7 @@ async function bootImages(
       ...(templates?.controllers ?? []),
     ],
     services: [...(templates?.services ?? []), statuses.sweeper, worlds.watch, looks],
-    ready: { ...templates?.ready, ...watch?.vms.ready },
+    ready: { ...templates?.ready },
     leader,
   };
 }

@@ -10,6 +10,7 @@ import { createGunzip } from 'node:zlib';
 import { misbehavingServer, sendJson } from '@drydock/kube/testing';
 import { extract } from 'tar-stream';
 import { FOREIGN_KINDS } from './support-bundle/kinds.ts';
+import { SECRET_KINDS, secretMaker, seededBytes } from './testing/secret-kinds.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 const folder = mkdtempSync(join(tmpdir(), 'drydock-planted-'));
@@ -312,6 +313,64 @@ test('a support bundle has what a maintainer needs and no word of what is secret
   assert.match(said, /Left out: all Secrets, and \d+ fields[\s\S]*Could not be read:\n {2}operator\/leases\.json: /);
   // What is there already stays.
   assert.match(await spoken('support-bundle', '-o', bundle, '--kubeconfig', path, '--no-doctor'), /is there already/);
+});
+
+test('FIND-5 a support bundle has no secret of any kind, in Events, statuses, logs and errors', async () => {
+  const make = secretMaker(seededBytes(5));
+  const texts = SECRET_KINDS.map((kind) => kind.text(make));
+  const object = (message: string, at: number): object => ({
+    metadata: { name: `kept-${at}`, namespace: 'drydock', uid: '6f1e2d3c-4b5a-4968-8776-655443322110' },
+    spec: { containers: [{ name: 'operator', args: [`--vcenter-url=${message}`] }] },
+    status: { phase: 'Blocked', message, conditions: [{ type: 'Degraded', status: 'True', message }] },
+    note: message,
+    reportingController: 'drydock.dev/status',
+  });
+  const line = (msg: string): string => JSON.stringify({ level: 50, msg, err: { message: msg } });
+  let refused = 0;
+  await using host = await misbehavingServer(({ path }, response) => {
+    const kind = path.split('/').at(-1) ?? '';
+    if (path === '/version') return sendJson(response, { gitVersion: 'v1.34.0' });
+    if (path === '/apis')
+      return sendJson(response, {
+        groups: ['drydock.dev', ...FOREIGN_KINDS.map(({ group }) => group)].map((name) => ({ name, versions: [] })),
+      });
+    if (kind === 'log' || kind === 'metrics') {
+      response.end(kind === 'log' ? texts.map((text) => `${line(text)}\n${text}\n`).join('') : '');
+      return;
+    }
+    if (/^(?:events|bootimages|machines|pods)$/.test(kind))
+      return sendJson(response, { metadata: { resourceVersion: '9' }, items: texts.map(object) });
+    refused += 1;
+    const message = texts[refused % texts.length];
+    sendJson(response, { kind: 'Status', code: 403, reason: 'Forbidden', message }, 403);
+  });
+  const path = file(
+    'kubeconfig-kinds',
+    JSON.stringify({
+      clusters: [{ name: 'c', cluster: { server: host.config.server } }],
+      users: [{ name: 'u', user: {} }],
+      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+      'current-context': 'x',
+    }),
+  );
+  const bundle = join(folder, 'kinds.tar.gz');
+  const said = await spoken('support-bundle', '-o', bundle, '--kubeconfig', path);
+  const files = await unpacked(bundle);
+  for (const [name, content] of [['stdout and stderr', said] as const, ...files])
+    for (const secret of make.made)
+      assert.ok(
+        !content.includes(secret),
+        `${name}: ${secret}: ${content
+          .split('\n')
+          .filter((l) => l.includes(secret))
+          .join('|')
+          .slice(0, 600)}`,
+      );
+  // All of them were there to be taken out.
+  for (const name of ['events.json', 'drydock/bootimages.json', 'sets/machines.json', 'operator/pods.json'])
+    assert.equal((JSON.parse(files.get(name) ?? '') as object[]).length, texts.length, name);
+  assert.ok(refused > 3 && said.includes('Could not be read'), said);
+  assert.ok([...files.keys()].filter((name) => name.startsWith('logs/')).length > 0, [...files.keys()].join());
 });
 
 async function spoken(...words: readonly string[]): Promise<string> {

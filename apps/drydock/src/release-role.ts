@@ -1,4 +1,4 @@
-import { type KubeClient, type KubeMetrics, loadKubeconfig, type RunOptions } from '@drydock/kube';
+import { type KubeClient, type KubeMetrics, loadKubeconfig } from '@drydock/kube';
 import type { Account, ClusterVersionTrust, ReleaseRoleOptions } from '@drydock/release';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Logger } from 'pino';
@@ -6,6 +6,7 @@ import { accountClients } from './account-clients.ts';
 import type { ClusterFlags } from './connect.ts';
 import { UsageError } from './exit.ts';
 import { type RegistryFlags, registryFlags, registryOptions } from './release/payload-source.ts';
+import type { RoleParts } from './role-run.ts';
 import { readSmallFile } from './small-file.ts';
 import type { StatusKeepers } from './status-keeping.ts';
 
@@ -47,18 +48,16 @@ export interface ReleasePartOptions {
   readonly flags: ReleaseFlags;
   readonly client: KubeClient;
   readonly metrics: KubeMetrics;
-  readonly statuses: StatusKeepers;
   readonly log: Logger;
-  readonly closing: AsyncDisposableStack;
   /** Applies instead of `applyPayload`. */
   readonly apply?: ReleaseRoleOptions['apply'];
 }
 
-/** The role of releases: Payloads, and ClusterVersion where an account is named for it. */
-export async function releasePart(
+/** The role of releases: Payloads, and ClusterVersion where an account is named for it. What is returned makes its parts, each time anew. */
+export async function releaseRoleParts(
   options: ReleasePartOptions,
-): Promise<Pick<RunOptions, 'caches' | 'controllers' | 'services'>> {
-  const { flags, client, metrics, statuses, log, closing } = options;
+): Promise<(statuses: StatusKeepers, closing: AsyncDisposableStack) => Promise<RoleParts>> {
+  const { flags, client, metrics, log } = options;
   if (flags.as !== undefined)
     throw new UsageError('the role release acts in the name of accounts: --as cannot be given with it');
   const release = await import('@drydock/release');
@@ -70,27 +69,30 @@ export async function releasePart(
   };
   const clusterVersion = await trustOf(flags);
   const namespace = flags.leaseNamespace;
-  const clients = closing.use(accountClients(await loadKubeconfig(flags), { metrics, now: () => performance.now() }));
-  const role = release.releaseRole({
-    ...{ client, namespace, log },
-    clientFor: clients.of,
-    ...(clients.at === undefined ? {} : { clientAt: clients.at }),
-    inventory: release.configMapInventory({ client, namespace }),
-    apply: options.apply ?? release.applyPayload,
-    retrieve: async (image, signal) => {
-      await using source = release.registryImage(release.parseReference(image), registry);
-      return await release.readPayloadImage(source, {
-        signal,
-        ...(flags.architecture === undefined ? {} : { architecture: flags.architecture }),
-      });
-    },
-    storeAt: (address) => release.httpStore(address, trust),
-    metrics: release.releaseMetrics(metrics.registry),
-    statuses: statuses.of,
-    ...(flags.writerPatience === undefined ? {} : { patience: flags.writerPatience * 1_000 }),
-    ...(clusterVersion === undefined ? {} : { clusterVersion }),
-  });
-  return { ...role, services: [statuses.sweeper] };
+  const counted = release.releaseMetrics(metrics.registry);
+  return async (statuses, closing) => {
+    const clients = closing.use(accountClients(await loadKubeconfig(flags), { metrics, now: () => performance.now() }));
+    const role = release.releaseRole({
+      ...{ client, namespace, log },
+      clientFor: clients.of,
+      ...(clients.at === undefined ? {} : { clientAt: clients.at }),
+      inventory: release.configMapInventory({ client, namespace }),
+      apply: options.apply ?? release.applyPayload,
+      retrieve: async (image, signal) => {
+        await using source = release.registryImage(release.parseReference(image), registry);
+        return await release.readPayloadImage(source, {
+          signal,
+          ...(flags.architecture === undefined ? {} : { architecture: flags.architecture }),
+        });
+      },
+      storeAt: (address) => release.httpStore(address, trust),
+      metrics: counted,
+      statuses: statuses.of,
+      ...(flags.writerPatience === undefined ? {} : { patience: flags.writerPatience * 1_000 }),
+      ...(clusterVersion === undefined ? {} : { clusterVersion }),
+    });
+    return { ...role, services: [statuses.sweeper] };
+  };
 }
 
 async function trustOf({

@@ -83,7 +83,7 @@ function changes({ format, headers, namespaces }: Shown): (found: StatusNow) => 
       }
     for (const image of news) known.set(keyOf(image), JSON.stringify(image));
     if (format.people && news.length > 0)
-      say(printStatus(news, format, { headers: headers && first, now, notes, namespaces }));
+      say(printStatus(news, format, { headers: headers && first, now, notes, namespaces, steady: true }));
     if (!format.people) for (const image of news) printOne(image, format);
     first = false;
   };

@@ -45,7 +45,7 @@ async function notesOf(renewTime: string) {
 test('a set whose status is cut or not written says so, with the reason below', async () => {
   const notes = await notesOf('2026-01-01T00:59:59.000000Z');
   const text = printStatus(images, outputFormat('table', { names: true }), { headers: true, now, notes });
-  assert.match(text, /REVERT-TO +STATUS-WRITES\nms-a.* -\nms-b .*blocked 5m\n/);
+  assert.match(text, /STATUS-WRITES +PROGRESS\nms-a.* - +-\nms-b .*blocked 5m +-\n/);
   assert.equal(
     notesText(notes, now),
     `The status of bootimages.drydock.dev machines/ms-b is not written since 5m: ${named[0].why}\n` +
@@ -173,4 +173,46 @@ test('FIND-16: --check exits with 0, 3 or 5 by the answer of the page, and print
   ]);
   assert.equal(lines.at(-2), 'And 1 more reasons: drydock explain');
   assert.doesNotMatch(lines.join('\n'), /opted out/);
+});
+
+test('FIND-25 with usual names the table fits 100 columns, names each set and image version once, and -o wide keeps everything', () => {
+  const of = (name: string, status: BootImage['status']): BootImage => ({
+    metadata: { name: `ms-${name}`, namespace: 'openshift-machine-api' },
+    status: { set: `ms/${name}`, platform: 'vsphere', since: '2026-01-01T00:00:00Z', ...status },
+  });
+  const [old, next] = ['9.8.20261019-0', '9.8.20261116-0'];
+  const fleet = [
+    of('worker-a', { current: next, target: next, phase: 'Current', progress: '-', revertTo: old }),
+    of('worker-b', { current: old, target: next, phase: 'Uploading', progress: '45% 16.0MB/s 12s', revertTo: old }),
+    of('worker-c', { current: old, target: next, phase: 'Blocked', progress: 'blocked: CanaryFailed', revertTo: old }),
+    of('worker-owned', {
+      ...{ current: 'harbour-7k2xp-rhcos-fd1', phase: 'Skipped' },
+      progress: 'skipped: owned by MachinePool/legacy-pool',
+    }),
+  ];
+  const lines = (format: string, of: readonly BootImage[] = fleet, namespaces: boolean = false): readonly string[] =>
+    printStatus(of, outputFormat(format, { names: true }), { headers: true, now, namespaces })
+      .trimEnd()
+      .split('\n');
+  const short = lines('table');
+  assert.deepEqual(
+    short.map((line) => line.replaceAll(/ {3,}/g, ' | ')),
+    [
+      'SET | CURRENT | PHASE | SINCE | PROGRESS',
+      `ms/worker-a | ${next} | Current | 60m | -`,
+      `ms/worker-b | ${old} | Uploading | 60m | to ${next}: 45% 16.0MB/s 12s`,
+      `ms/worker-c | ${old} | Blocked | 60m | to ${next}: CanaryFailed`,
+      'ms/worker-owned | harbour-7k2xp-rhcos-fd1 | Skipped | 60m | owned by MachinePool/legacy-pool',
+    ],
+  );
+  assert.deepEqual(
+    short.filter((line) => line.length > 100),
+    [],
+  );
+  for (const header of ['NAME', 'PLATFORM', 'SET', 'CURRENT', 'TARGET', 'PHASE', 'PROGRESS', 'SINCE', 'REVERT-TO'])
+    assert.ok(lines('wide')[0]?.split(/ +/).includes(header), header);
+  assert.match(lines('table', fleet, true)[0] ?? '', /^NAMESPACE +SET /);
+  const [first = assert.fail('one')] = fleet;
+  const mixed = [...fleet, { ...first, status: { ...first.status, set: 'capi-md/x', platform: 'aws' } }];
+  assert.match(lines('table', mixed)[0] ?? '', /^SET +PLATFORM +CURRENT /);
 });

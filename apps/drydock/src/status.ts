@@ -1,4 +1,4 @@
-import { BootImage } from '@drydock/api';
+import type { BootImage } from '@drydock/api';
 import { oneLine } from '@drydock/api/text';
 import type { Answer, Read, ScaleAnswer, VCenterHealth } from '@drydock/page';
 import type { ClusterStandings } from './cluster-standings.ts';
@@ -7,28 +7,10 @@ import { elsewhereOf, type Leadership, leadershipText, pausedOf } from './leader
 import { formatted, type OutputFormat } from './output/format.ts';
 import { RESUME } from './pause/pause.ts';
 import type { StatusNotes } from './status-notes.ts';
-import { age, type Column, table, terminalWidth } from './table.ts';
+import { statusTable } from './status-table.ts';
+import { age } from './table.ts';
 import { healthText } from './vcenter-health.ts';
 import type { UpgradeVerdicts } from './verdict.ts';
-
-const columns = (now: number, notes: StatusNotes | undefined, namespaces: boolean): readonly Column<BootImage>[] => [
-  ...(namespaces ? [{ header: 'NAMESPACE', cell: ({ metadata }: BootImage): string => metadata.namespace ?? '' }] : []),
-  { header: 'NAME', cell: (image) => image.metadata.name },
-  { header: 'PLATFORM', cell: (image) => image.status?.platform ?? '' },
-  { header: 'SET', cell: (image) => image.status?.set ?? '' },
-  { header: 'CURRENT', cell: (image) => image.status?.current ?? '' },
-  { header: 'TARGET', cell: (image) => image.status?.target ?? '' },
-  { header: 'PHASE', cell: (image) => image.status?.phase ?? '' },
-  { header: 'PROGRESS', cell: (image) => image.status?.progress ?? '' },
-  { header: 'SINCE', cell: (image) => age(image.status?.since, now) },
-  { header: 'REVERT-TO', cell: (image) => image.status?.revertTo ?? '' },
-  ...(notes === undefined
-    ? []
-    : [{ header: 'STATUS-WRITES', cell: (image: BootImage) => writesText(image, notes, now) }]),
-  { header: 'TEMPLATE', cell: (image) => image.status?.template?.name ?? '', wide: true },
-  { header: 'MESSAGE', cell: (image) => image.status?.message ?? '', wide: true },
-  { header: 'NEXT', cell: (image) => image.status?.nextStep ?? '', wide: true },
-];
 
 /** The text of `drydock status` in one of its formats. JSON and YAML are a List, also for one object. */
 export function printStatus(
@@ -42,15 +24,10 @@ export function printStatus(
     readonly verdicts?: UpgradeVerdicts;
     readonly vcenters?: Read<readonly VCenterHealth[]>;
     readonly namespaces?: boolean;
+    readonly steady?: boolean;
   },
 ): string {
-  const { wide } = format;
-  const text = (): string =>
-    table(columns(options.now, options.notes, options.namespaces === true), images, {
-      wide,
-      headers: options.headers,
-      width: terminalWidth(),
-    });
+  const text = (): string => statusTable(images, { ...options, wide: format.wide });
   const names = (): readonly string[] => images.map(({ metadata }) => `bootimage.drydock.dev/${metadata.name}`);
   return formatted(format, listOf(images, options), text, names);
 }
@@ -80,25 +57,22 @@ function listOf(
   };
 }
 
-const DEFINITION = `${BootImage.plural}.${BootImage.group}`;
-
-/** `degraded 5m`: the row is as old as it says, or lacks something. */
-function writesText({ metadata }: BootImage, { noted }: StatusNotes, now: number): string {
-  const name = metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
-  const note = noted.find(({ definition, object }) => definition === DEFINITION && object === name);
-  return note === undefined ? '' : `${note.state} ${age(note.since, now)}`;
-}
-
-/** What the operator cannot write into statuses, a line each: what is shown may be old, or not everything. */
-export function notesText({ noted, more, asOf }: StatusNotes, now: number): string {
+/** What the operator cannot write into statuses, a line each: what is shown may be old, or not everything. `times`: times in UTC instead of ages. */
+export function notesText(
+  { noted, more, asOf }: StatusNotes,
+  now: number,
+  { times = false }: { readonly times?: boolean } = {},
+): string {
+  const from = times ? undefined : now;
   const lines = noted.map(({ definition, object, state, since, why }) => {
     const what = state === 'blocked' ? 'is not written' : 'is not written whole';
-    return `${oneLine(`The status of ${definition} ${object} ${what} since ${age(since, now)}: ${why}`)}\n`;
+    return `${oneLine(`The status of ${definition} ${object} ${what} since ${age(since, from)}: ${why}`)}\n`;
   });
   if (more > 0) lines.push(`And ${more} more.\n`);
   // Its holder renews a Lease every two seconds.
   const silent = now - Date.parse(asOf);
-  if (silent > 60_000) lines.push(`The operator said so ${age(asOf, now)} ago, and nothing since.\n`);
+  if (silent > 60_000)
+    lines.push(`The operator said so ${times ? `at ${age(asOf)}` : `${age(asOf, now)} ago`}, and nothing since.\n`);
   return lines.join('');
 }
 
@@ -113,7 +87,7 @@ export function stuckText(images: readonly BootImage[]): string {
 }
 
 /** Who keeps these images current, and since when; and what to do where nobody does. */
-export function leaderWords(leader: Leadership, now: number): { readonly text: string; readonly nextStep?: string } {
+export function leaderWords(leader: Leadership, now?: number): { readonly text: string; readonly nextStep?: string } {
   const said = oneLine(leadershipText(leader, 'boot images', now));
   // Not the name of a holder.
   const text = said.replace(/^(?:nobody|who) /, (word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`);

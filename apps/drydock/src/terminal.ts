@@ -18,9 +18,9 @@ export function tell(text: string): void {
   process.stderr.write(printable(text));
 }
 
-/** A line of it. */
+/** One line of it, whatever the text is: an error of somebody else forges no line of ours. */
 export function sayError(text: string): void {
-  tell(`${text}\n`);
+  tell(`${printable(text).replaceAll(/\n\s*/g, ' ').trimEnd()}\n`);
 }
 
 /** Text in place of all that stands on the terminal. */

@@ -48,7 +48,7 @@ export async function upgradeVerdicts(client: Pick<Client, 'list'>, signal: Abor
 }
 
 /** Who holds minor upgrades up, a sentence each without its full stop; `led`: whether somebody leads, who would take a verdict of Drydock's back. */
-export function heldUp(verdict: UpgradeVerdict, led: boolean, now: number): string {
+export function heldUp(verdict: UpgradeVerdict, led: boolean, now?: number): string {
   const { clusterOperator, own, message, since } = verdict;
   const who = own ? 'Drydock' : 'machine-config-operator';
   const when = since === undefined ? '' : ` since ${age(since, now)}`;
@@ -63,7 +63,7 @@ export function verdictNext({ clusterOperator, own }: UpgradeVerdict, led: boole
 }
 
 /** The lines of `drydock status`: nothing where nothing is held up. */
-export function verdictText(found: UpgradeVerdicts, led: boolean, now: number): string {
+export function verdictText(found: UpgradeVerdicts, led: boolean, now?: number): string {
   if (found.kind === 'unread')
     return `Whether boot images hold minor upgrades up could not be read: ${oneLine(found.why)}\n`;
   const lines = found.verdicts

@@ -54,8 +54,6 @@ export interface WatchPartsOptions {
   readonly connect: Connect;
   readonly metrics: KubeMetrics;
   readonly log: Logger;
-  /** See `VmWatchRoleOptions.statuses`. */
-  readonly statuses?: VmWatchRoleOptions['statuses'];
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -69,8 +67,8 @@ interface Part {
 
 /** The watch on vCenters as it is run: the half that leads by itself, and the half that leads with boot images. Disposal logs out. */
 export interface WatchParts extends AsyncDisposable {
-  /** Zones and VirtualMachines. Where the cluster does not serve them, this waits until it does. */
-  readonly vms: Part;
+  /** Zones and VirtualMachines. Where the cluster does not serve them, this waits until it does. For `statuses` see `VmWatchRoleOptions`. */
+  readonly vms: (statuses?: VmWatchRoleOptions['statuses']) => Promise<Part>;
   /** Has to run where boot images are managed, since it wakes them in the same process. */
   readonly templates: () => Part & Pick<TemplateWatch, 'subscribe'>;
   /** Counts a login that a vCenter refused. */
@@ -92,11 +90,14 @@ export async function watchParts(options: WatchPartsOptions): Promise<WatchParts
     paths: chosen('--watch-paths', flags.watchPaths, WATCHED_PATHS),
     ignoredKeys: new Set(chosen('--watch-ignored-keys', flags.watchIgnoredKeys, [...IGNORED_KEYS])),
   };
-  const missing = await missingKinds(client);
   await using starting = new AsyncDisposableStack();
   const metrics = watchMetrics(options.metrics.registry);
   const enabled = asyncSignalEnabled(env);
-  const onError = (error: unknown): void => log.warn({ err: error }, 'a watch failed and is tried again');
+  const onError = (error: unknown): void =>
+    log.warn(
+      { err: error },
+      'A watch on the API server failed; Drydock tries again. If this warning repeats, follow the error.',
+    );
   const secrets = starting.use(
     createCache({
       client,
@@ -114,14 +115,15 @@ export async function watchParts(options: WatchPartsOptions): Promise<WatchParts
   secrets.subscribe(() => ways.refresh());
   await secrets.synced;
   const common = { links: ways, clock: systemClock, log, metrics, enabled };
-  const role = (): VmWatchRole =>
+  const role = (statuses?: VmWatchRoleOptions['statuses']): VmWatchRole =>
     vmWatchRole({
       ...{ ...common, ...lists, client, firstServer: () => first },
-      ...(options.statuses === undefined ? {} : { statuses: options.statuses }),
+      ...(statuses === undefined ? {} : { statuses }),
     });
   const resources = starting.move();
   return {
-    vms: missing.length > 0 ? onceServed(options, role) : role(),
+    vms: async (statuses) =>
+      (await missingKinds(client)).length > 0 ? onceServed(options, () => role(statuses)) : role(statuses),
     refused: (server) => metrics.refused(server),
     templates: () => {
       const where = { namespace: machineApiNamespace };

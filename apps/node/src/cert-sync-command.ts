@@ -24,6 +24,9 @@ interface Lists {
   readonly optionalConfigmaps: readonly string[];
 }
 
+/** Read where no file is named. deploy/node mounts it; on a node it is root's. */
+const DEFAULT_LISTS = '/etc/drydock/cert-sync.json';
+
 /** Time (ms) between two looks at the kubeconfig. */
 const KUBECONFIG_MS = 500;
 
@@ -57,9 +60,10 @@ export function addCertSync(program: Command, signal: AbortSignal): void {
         .default([]),
     );
   command.addOption(
-    new Option('--lists <file>', 'JSON with those of the four lists that neither flag nor environment gives').env(
-      'CERT_SYNC_LISTS',
-    ),
+    new Option(
+      '--lists <file>',
+      `JSON with those of the four lists that neither flag nor environment gives; ${DEFAULT_LISTS} if it exists`,
+    ).env('CERT_SYNC_LISTS'),
   );
   addDisk(command, 'directories');
   command.addHelpText('after', '\nLists may be repeated or hold commas. POD_NAME finds whom events are about.');
@@ -108,10 +112,14 @@ const KEYS = ['secrets', 'configmaps', 'optionalSecrets', 'optionalConfigmaps'] 
 
 /** Each list as a flag or the environment gives it, or else the file. */
 async function listsOf(flags: Flags): Promise<Lists> {
-  const { lists: path, secrets, configmaps, optionalSecrets, optionalConfigmaps } = flags;
+  const { lists: named = '', secrets, configmaps, optionalSecrets, optionalConfigmaps } = flags;
   const told: Lists = { secrets, configmaps, optionalSecrets, optionalConfigmaps };
-  if (path === undefined || path === '') return told;
-  const filed = listsIn(path, await readFile(path, 'utf8').catch((error: unknown) => refuse(path, textOf(error))));
+  const path = named === '' ? DEFAULT_LISTS : named;
+  const text = await readFile(path, 'utf8').catch((error: unknown) =>
+    named === '' && (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : refuse(path, textOf(error)),
+  );
+  if (text === undefined) return told;
+  const filed = listsIn(path, text);
   return Object.fromEntries(
     KEYS.map((key) => [key, told[key].length > 0 ? told[key] : (filed[key] ?? [])]),
   ) as unknown as Lists;

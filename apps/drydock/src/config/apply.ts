@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { oneLine } from '@drydock/api/text';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { UsageError } from '../exit.ts';
 import { lineage } from '../template/flags.ts';
@@ -141,6 +142,7 @@ export async function applySettings(
     await assertOwn(one);
     const value = parsedValue(option, one);
     if (value === undefined) continue;
+    if (one.instead !== undefined) sayError(`warning: ${oneLine(`${one.text} has another name now: ${one.instead}`)}`);
     owner.setOptionValueWithSource(option.attributeName(), value, one.from === 'variable' ? 'env' : 'config');
   }
   tellUnread(found, env);
@@ -157,7 +159,11 @@ async function assertOwn({ setting, words, from, text }: Found): Promise<void> {
   }
 }
 
-function parsedValue(option: Option, { words, text }: Found): unknown {
+function parsedValue(option: Option, { setting, words, text }: Found): unknown {
+  if (setting.kind !== 'list' && words.length > 1)
+    throw new UsageError(
+      `${text} names ${words.length} vCenters, and this verb speaks to one: add --${flagOf(option)} ${words[0]}`,
+    );
   if (option.isBoolean() || option.negate) {
     const [word = ''] = words;
     const on = /^(?:1|true|yes|on)$/i.test(word);

@@ -129,7 +129,7 @@ async function getContexts(name: string | undefined, flags: Flags): Promise<void
         { header: 'CURRENT', cell: (one) => (one.name === used ? '*' : ' ') },
         { header: 'NAME', cell: (one) => one.name },
         { header: 'CLUSTER', cell: (one) => first(one, 'kube-context', 'server', 'kubeconfig') },
-        { header: 'VCENTER', cell: (one) => first(one, 'vcenter') },
+        { header: 'VCENTER', cell: (one) => first(one, 'vcenter', 'vcenter-url') },
         { header: 'NAMESPACE', cell: (one) => first(one, 'namespace') },
         { header: 'OTHERS', cell: othersOf, wide: true },
       ],
@@ -142,7 +142,7 @@ async function getContexts(name: string | undefined, flags: Flags): Promise<void
   process.exitCode = exitCode.done;
 }
 
-const SHOWN = ['kube-context', 'server', 'kubeconfig', 'vcenter', 'namespace'];
+const SHOWN = ['kube-context', 'server', 'kubeconfig', 'vcenter', 'vcenter-url', 'namespace'];
 
 function first({ values }: Context, ...ids: readonly string[]): string {
   return ids.flatMap((id) => values.get(id) ?? [])[0] ?? '';

@@ -31,7 +31,8 @@ test('OWN-20 the config file is read strictly: what is wrong is named with its l
     ],
     [`${head}  kubeconfg: k`, /there is no key kubeconfg: kubeconfig may be meant/],
     [`${head}  vcentre: k`, /there is no key vcentre\. All keys: /],
-    [`${head}  vcenter: [a]`, /: line 6: context b: vcenter must be a text$/],
+    [`${head}  folder: [a]`, /: line 6: context b: folder must be a text$/],
+    [`${head}  vcenter: [1]`, /: line 6: context b: vcenter must be a text, or a list/],
     [`${head}  strict: maybe`, /: line 6: context b: strict must be true or false$/],
     [`${head}  asGroup: [1]`, /: line 6: context b: asGroup must be a text, or a list/],
     [
@@ -42,6 +43,7 @@ test('OWN-20 the config file is read strictly: what is wrong is named with its l
     [`${head}  clientKeyData: ${secret}`, /: line 6: context b: clientKeyData: nothing secret belongs/],
     [`${head}  vcenter: https://u:${secret}@vc`, /: line 6: context b: vcenter has a password, a token or a key in it/],
     [`${head}  vcenter: u:${secret}@vc`, /: line 6: context b: vcenter has a password/],
+    [`${head}  vcenter: [a=https://u:${secret}@vc]`, /: line 6: context b: vcenter has a password/],
     [`${head}  vcenterUrl: [a=https://u:${secret}@vc]`, /: line 6: context b: vcenterUrl has a password/],
     [
       `${head}  markKeyFile: "${'0123456789abcdef'.repeat(4)}"`,
@@ -87,4 +89,30 @@ test('OWN-20 another context is written into one line, and the rest stays byte f
     assert.equal(withContext(before, 'b'), after);
   assert.equal(withContext('{"contexts": []}', 'b'), undefined);
   assert.match(withContext(rest, '1:2') ?? '', /^current-context: "1:2"\n/);
+});
+
+test('FIND-19 one key says which vCenter, to each verb what it takes; the key of earlier versions is read and known as such', () => {
+  const valuesOf = (keys: string): readonly unknown[] => {
+    const { contexts } = configOf(`contexts:\n- name: a\n  ${keys}\n`, '/c/config.yaml');
+    const [{ values, former } = assert.fail('one')] = contexts;
+    return [values.get('vcenter'), values.get('vcenter-url'), [...former]];
+  };
+  assert.deepEqual(valuesOf('vcenter: https://vc1'), [['https://vc1'], undefined, []]);
+  assert.deepEqual(valuesOf('vcenter: vc1=https://10.0.0.1/sdk'), [
+    ['https://10.0.0.1/sdk'],
+    ['vc1=https://10.0.0.1/sdk'],
+    [],
+  ]);
+  assert.deepEqual(valuesOf('vcenter: [vc1, vc2=https://10.0.0.2]'), [
+    ['vc1', 'https://10.0.0.2'],
+    ['vc2=https://10.0.0.2'],
+    [],
+  ]);
+  const before = 'vcenterUrl: vc1=https://10.0.0.1';
+  assert.deepEqual(valuesOf(before), [undefined, ['vc1=https://10.0.0.1'], ['vcenter-url']]);
+  assert.deepEqual(valuesOf(`vcenter: https://vc1\n  ${before}`), [
+    ['https://vc1'],
+    ['vc1=https://10.0.0.1'],
+    ['vcenter-url'],
+  ]);
 });

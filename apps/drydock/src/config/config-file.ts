@@ -7,7 +7,7 @@ import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml
 import { UsageError } from '../exit.ts';
 import { readSmallFile } from '../small-file.ts';
 import type { ConfigPath } from './config-path.ts';
-import { keyOf, SETTINGS, type Setting } from './settings.ts';
+import { formerNames, isList, keyOf, SETTINGS, type Setting, wordsFor } from './settings.ts';
 
 /** Of the file: hundreds of contexts take less. */
 export const MAX_BYTES: number = 256 * 1024;
@@ -18,6 +18,8 @@ const MAX_ITEMS = 100;
 export interface Context {
   readonly name: string;
   readonly values: ReadonlyMap<string, readonly string[]>;
+  /** Ids of settings that it has under their former key. */
+  readonly former: ReadonlySet<string>;
   /** As the file has it. */
   readonly said: Readonly<Record<string, unknown>>;
 }
@@ -79,8 +81,12 @@ export function configOf(text: string, path: string): Config {
 /** Says what is wrong, and in which line, by the keys that lead there. */
 type Flaw = (why: string, ...at: readonly (string | number)[]) => UsageError;
 
-const BY_KEY: ReadonlyMap<string, Setting> = new Map(
-  [...SETTINGS.values()].map((setting) => [keyOf(setting), setting]),
+const BY_KEY: ReadonlyMap<string, readonly Setting[]> = Map.groupBy(SETTINGS.values(), keyOf);
+const BY_FORMER_KEY: ReadonlyMap<string, Setting> = new Map(
+  [...SETTINGS.values()].flatMap((setting) => {
+    const former = formerNames(setting);
+    return former === undefined ? [] : [[former.key, setting]];
+  }),
 );
 
 function contextOf(given: unknown, folder: string, flaw: Flaw): Context {
@@ -89,22 +95,31 @@ function contextOf(given: unknown, folder: string, flaw: Flaw): Context {
   if (typeof name !== 'string' || !/^[\w.@:/-]{1,253}$/.test(name))
     throw flaw('a context needs a name, of letters, digits and . _ @ : / -');
   const values = new Map<string, readonly string[]>();
+  const former = new Set<string>();
   for (const [key, value] of Object.entries(given)) {
     if (key === 'name') continue;
-    const setting = BY_KEY.get(key);
+    const old = BY_FORMER_KEY.get(key);
+    const settings = old === undefined ? (BY_KEY.get(key) ?? []) : [old];
+    const [setting] = settings;
     const about = `context ${name}: ${shownText(wordText(key))}`;
     if (setting === undefined)
       throw flaw(
         secretKey(key) ? `${about}: ${NO_SECRETS}` : `context ${name}: ${unknownText(key, [...BY_KEY.keys()])}`,
         key,
       );
-    const words = wordsOf(setting, value);
-    if (words === undefined) throw flaw(`${about} must be ${EXPECTED[setting.kind]}`, key);
+    const kind = isList(setting) ? 'list' : setting.kind;
+    const words = wordsOf({ kind }, value);
+    if (words === undefined) throw flaw(`${about} must be ${EXPECTED[kind]}`, key);
     if (words.some((word) => isSecret(word, setting)))
       throw flaw(`${about} has a password, a token or a key in it: ${NO_SECRETS}`, key);
-    values.set(setting.id, setting.kind === 'file' ? words.map((word) => resolve(folder, inHome(word))) : words);
+    if (old !== undefined) former.add(old.id);
+    for (const one of settings) {
+      const own = old === undefined ? wordsFor(one, words) : words;
+      const all = kind === 'file' ? own.map((word) => resolve(folder, inHome(word))) : own;
+      if (all.length > 0) values.set(one.id, [...(values.get(one.id) ?? []), ...all]);
+    }
   }
-  return { name, values, said: given };
+  return { name, values, former, said: given };
 }
 
 const EXPECTED: Readonly<Record<Setting['kind'], string>> = {
@@ -114,7 +129,7 @@ const EXPECTED: Readonly<Record<Setting['kind'], string>> = {
   list: `a text, or a list of at most ${MAX_ITEMS}`,
 };
 
-function wordsOf({ kind }: Setting, value: unknown): readonly string[] | undefined {
+function wordsOf({ kind }: Pick<Setting, 'kind'>, value: unknown): readonly string[] | undefined {
   if (kind === 'switch') return typeof value === 'boolean' ? [String(value)] : undefined;
   const all: readonly unknown[] = kind === 'list' && Array.isArray(value) ? value : [value];
   const words = all.map((one) => (typeof one === 'number' && kind === 'text' ? String(one) : one));

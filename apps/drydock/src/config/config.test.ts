@@ -34,24 +34,29 @@ test('OWN-20 the line wins over variables, these over the context, and that over
   ];
   const config = configFile(
     'config.yaml',
-    `current-context: lab\ncontexts:\n- name: lab\n  kubeconfig: lab.kubeconfig\n  output: name\n- name: prod\n  kubeconfig: ${prodFile}\n  leaseNamespace: nowhere\n  namespace: openshift-machine-api\n- name: names\n  kubeContext: nobody\n  output: name\n  kubeconfig: lab.kubeconfig\n- name: broken\n  kubeconfig: not-there\n  timeout: soon\n`,
+    `current-context: lab\ncontexts:\n- name: lab\n  kubeconfig: lab.kubeconfig\n  output: name\n- name: prod\n  kubeconfig: ${prodFile}\n  leaseNamespace: nowhere\n  namespace: openshift-machine-api\n- name: names\n  kubeContext: nobody\n  output: name\n  kubeconfig: lab.kubeconfig\n- name: broken\n  kubeconfig: not-there\n  timeout: soon\n- name: former\n  vcenterUrl: vc1=https://127.0.0.1:1\n  timeout: soon\n`,
   );
   const lines: (readonly [args: string, env: Readonly<Record<string, string>>, code: number, said: RegExp])[] = [
     // The context that the file names; another one by a variable, and by the line.
     ['status', {}, 0, /^bootimage\.drydock\.dev\/ms-lab-a\n$/],
-    ['status', { DRYDOCK_CONTEXT: 'prod' }, 0, /ms-prod-a[\s\S]*ms-prod-b/],
-    ['status --drydock-context prod', { DRYDOCK_CONTEXT: 'lab' }, 0, /ms-prod-a/],
+    ['status', { DRYDOCK_CONTEXT: 'prod' }, 0, /ms\/prod-a[\s\S]*ms\/prod-b/],
+    ['status --drydock-context prod', { DRYDOCK_CONTEXT: 'lab' }, 0, /ms[-/]prod-a/],
     ['--drydock-context prod status -o name', {}, 0, /^bootimage\.drydock\.dev\/ms-prod-a\n/],
     // A variable wins over the context, the line over both; an empty one is none.
     ['status', { DRYDOCK_OUTPUT: 'json' }, 0, /^\{/],
     ['status -o yaml', { DRYDOCK_OUTPUT: 'json' }, 0, /^(?:apiVersion|items|kind|cluster|leader)/m],
     ['status', { DRYDOCK_OUTPUT: '' }, 0, /^bootimage/],
-    ['status', { DRYDOCK_KUBECONFIG: prodFile }, 0, /ms-prod-a/],
-    [`status --kubeconfig ${labFile}`, { DRYDOCK_KUBECONFIG: prodFile, DRYDOCK_KUBE_CONTEXT: 'nobody' }, 0, /ms-lab-a/],
-    ['status --context c --drydock-context names', {}, 0, /ms-lab-a/],
+    ['status', { DRYDOCK_KUBECONFIG: prodFile }, 0, /ms[-/]prod-a/],
+    [
+      `status --kubeconfig ${labFile}`,
+      { DRYDOCK_KUBECONFIG: prodFile, DRYDOCK_KUBE_CONTEXT: 'nobody' },
+      0,
+      /ms[-/]lab-a/,
+    ],
+    ['status --context c --drydock-context names', {}, 0, /ms[-/]lab-a/],
     // Switches, also those that switch something off.
-    ['status -o table', { DRYDOCK_NO_HEADERS: '1' }, 0, /^ms-lab-a /],
-    ['status -o table', { DRYDOCK_NO_HEADERS: '0' }, 0, /^NAME |\nNAME /],
+    ['status -o table', { DRYDOCK_NO_HEADERS: '1' }, 0, /^ms\/lab-a /],
+    ['status -o table', { DRYDOCK_NO_HEADERS: '0' }, 0, /^SET |\nSET /],
     ['status', { DRYDOCK_CHECK: 'perhaps' }, 2, /^drydock: DRYDOCK_CHECK: 1 or 0 is expected\n$/],
     // The operator's lease is looked for where the context says.
     [
@@ -79,7 +84,7 @@ test('OWN-20 the line wins over variables, these over the context, and that over
       'status --drydock-context nobody',
       {},
       2,
-      /^drydock: there is no context nobody, which --drydock-context names, in \S+; there are lab, prod, names, broken\n/,
+      /^drydock: there is no context nobody, which --drydock-context names, in \S+; there are lab, prod, names, broken, former\n/,
     ],
     [
       'status',
@@ -95,6 +100,26 @@ test('OWN-20 the line wins over variables, these over the context, and that over
       /^drydock: --bind-address 10\.0\.0\.1: [\s\S]*is what DRYDOCK_BIND_ADDRESS says/,
     ],
     ['page', { DRYDOCK_PORT: 'http' }, 2, /^drydock: DRYDOCK_PORT, for --port: a port is expected/],
+    // FIND-19: one key and one variable say which vCenter; those of earlier versions say what to write instead.
+    [
+      'explain lab-a --drydock-context former --kubeconfig not-there',
+      {},
+      1,
+      /^warning: vcenterUrl of context former in \S+config\.yaml has another name now: vcenter: vc1=https:\/\/127\.0\.0\.1:1\n/,
+    ],
+    [
+      'explain lab-a --kubeconfig not-there',
+      { DRYDOCK_VCENTER_URL: 'vc1=https://127.0.0.1:1' },
+      1,
+      /^warning: DRYDOCK_VCENTER_URL has another name now: DRYDOCK_VCENTER=vc1=https:\/\/127\.0\.0\.1:1\n/,
+    ],
+    [
+      'template list',
+      { DRYDOCK_VCENTER: 'vc1=https://127.0.0.1:1,vc2' },
+      2,
+      /^drydock: DRYDOCK_VCENTER names 2 vCenters, and this verb speaks to one: add --url https:\/\/127\.0\.0\.1:1\n/,
+    ],
+    ['config get-contexts former', {}, 0, /former .* vc1=https/],
     // What a Deployment says runs.
     [
       'operator --roles cook',

@@ -23,7 +23,7 @@ const FLAGS: Readonly<Record<string, string>> = {
   ...each(SUBJECT, 'to', 'for', 'name', 'version', 'release', 'sha256', 'image', 'out', 'output-file', 'role'),
   ...each(SUBJECT, 'export'),
   ...each(SUBJECT, 'pointer', 'pointer-variable', 'target-version', 'writer', 'forget', 'until', 'wait'),
-  ...each(EFFECT, 'dry-run', 'watch', 'privileges', 'in-cluster'),
+  ...each(EFFECT, 'dry-run', 'watch', 'privileges', 'in-cluster', 'port-forward'),
   token: 'a bearer token belongs into a kubeconfig that only its owner can read',
   vcenter: 'it is --url under another name',
   'image-mirror':

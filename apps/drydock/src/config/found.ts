@@ -1,12 +1,14 @@
 import type { Config, Context } from './config-file.ts';
 import type { Environment } from './config-path.ts';
-import { keyOf, type Setting, variableOf } from './settings.ts';
+import { formerNames, isList, keyOf, type Setting, variableOf, wordsFor } from './settings.ts';
 
 /** Who said something: a variable, or a context of the config file. */
 export interface Origin {
   readonly from: 'variable' | 'context';
   /** As a person looks for it: `DRYDOCK_AS`, or `kubeconfig of context lab in FILE`. */
   readonly text: string;
+  /** Where that is a name of an earlier version: what to write instead. */
+  readonly instead?: string;
 }
 
 /** The value of a setting as words of a line, and who said it. */
@@ -69,28 +71,43 @@ export function foundSettings(
   for (const one of wanted) {
     const variable = variableOf(one.setting);
     add(one, wordsIn(one.setting, env[variable]), { from: 'variable', text: variable });
+    const former = formerNames(one.setting)?.variable;
+    if (former === undefined || found.has(one.setting.id)) continue;
+    const words = wordsIn(one.setting, env[former], (all) => all);
+    add(one, words, { from: 'variable', text: former, instead: `${variable}=${words?.join(',')}` });
   }
   for (const id of found.keys()) said.add(id);
   close();
   if (context !== undefined)
-    for (const one of wanted)
-      add(one, context.values.get(one.setting.id), {
-        from: 'context',
-        text: `${keyOf(one.setting)} of context ${context.name} in ${config?.path ?? 'the config file'}`,
-      });
+    for (const one of wanted) add(one, context.values.get(one.setting.id), originIn(context, one.setting, config));
   return found;
+}
+
+function originIn(context: Context, setting: Setting, config: Config | undefined): Origin {
+  const former = context.former.has(setting.id) ? formerNames(setting)?.key : undefined;
+  const words = context.values.get(setting.id) ?? [];
+  const instead = `${keyOf(setting)}: ${words.length === 1 ? words[0] : `[${words.join(', ')}]`}`;
+  const key = former ?? keyOf(setting);
+  return {
+    ...{ from: 'context', text: `${key} of context ${context.name} in ${config?.path ?? 'the config file'}` },
+    ...(former === undefined ? {} : { instead }),
+  };
 }
 
 /** A Service that is named drydock gives its pods `DRYDOCK_PORT=tcp://…`, which nobody meant to be a port of ours. */
 const SERVICE_LINK = /^(?:tcp|udp|sctp):\/\//;
 
 /** The words of a variable; several are apart by commas. One that is empty is none. */
-function wordsIn({ kind, id }: Setting, value: string | undefined): readonly string[] | undefined {
+function wordsIn(
+  setting: Setting,
+  value: string | undefined,
+  own: (words: readonly string[]) => readonly string[] = (words) => wordsFor(setting, words),
+): readonly string[] | undefined {
   if (value === undefined || value === '') return undefined;
-  if (/(?:^|-)port$/.test(id) && SERVICE_LINK.test(value)) return undefined;
-  if (kind !== 'list') return [value];
-  const words = value.split(',').map((word) => word.trim());
-  return words.some((word) => word !== '') ? words.filter((word) => word !== '') : undefined;
+  if (/(?:^|-)port$/.test(setting.id) && SERVICE_LINK.test(value)) return undefined;
+  if (!isList(setting)) return [value];
+  const words = own(value.split(',').map((word) => word.trim())).filter((word) => word !== '');
+  return words.length === 0 ? undefined : words;
 }
 
 /** Who said what a message speaks of, flags and values, a line each: nobody sees it on the line. */

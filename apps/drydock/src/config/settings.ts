@@ -11,6 +11,8 @@ export interface Setting {
   readonly kind: Kind;
   /** The file has a secret, so nobody else may read it. */
   readonly secret?: true;
+  /** Id of the setting whose variable and key it is read from: one thing that verbs take by different flags. */
+  readonly readFrom?: string;
 }
 
 const of = (kind: Kind, ...ids: readonly string[]): readonly (readonly [string, Setting])[] =>
@@ -28,7 +30,8 @@ export const SETTINGS: ReadonlyMap<string, Setting> = new Map([
   ...of('text', 'vcenter', 'vcenter-username', 'vcenter-pin'),
   ...secretFiles('vcenter-password-file'),
   ...of('file', 'vcenter-ca'),
-  ...of('list', 'vcenter-url', 'container'),
+  ['vcenter-url', { id: 'vcenter-url', kind: 'list', readFrom: 'vcenter' }],
+  ...of('list', 'container'),
   ...of('text', 'datacenter', 'folder', 'compute-cluster', 'resource-pool', 'datastore', 'network'),
   ...of('text', 'tag', 'owner', 'consumer', 'disk', 'reserve', 'mark-key-secret'),
   ...secretFiles('mark-key-file'),
@@ -106,13 +109,35 @@ export function flagOf({ long, short }: Option): string {
 }
 
 /** The variable of a setting. */
-export function variableOf({ id }: Pick<Setting, 'id'>): string {
-  return `DRYDOCK_${id.replaceAll('-', '_').toUpperCase()}`;
+export function variableOf({ id, readFrom = id }: Pick<Setting, 'id' | 'readFrom'>): string {
+  return `DRYDOCK_${readFrom.replaceAll('-', '_').toUpperCase()}`;
 }
 
 /** Its key in a context. */
-export function keyOf({ id }: Pick<Setting, 'id'>): string {
-  return id.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+export function keyOf({ id, readFrom = id }: Pick<Setting, 'id' | 'readFrom'>): string {
+  return readFrom.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** The variable and the key that a setting had before it shared those of another one; both are still read. Undefined where it always had its own. */
+export function formerNames({
+  id,
+  readFrom,
+}: Setting): { readonly variable: string; readonly key: string } | undefined {
+  return readFrom === undefined ? undefined : { variable: variableOf({ id }), key: keyOf({ id }) };
+}
+
+/** Whether a variable or a key has several words: that is so if one of the settings that it gives is a list. */
+export function isList(setting: Setting): boolean {
+  return [...SETTINGS.values()].some(({ kind, ...one }) => kind === 'list' && keyOf(one) === keyOf(setting));
+}
+
+/** How the key `vcenter` names a vCenter whose address is not its name in the cluster. */
+const NAMED = /^[^=/@]+=/;
+
+/** What a setting takes of the words of its variable or key. */
+export function wordsFor({ id }: Pick<Setting, 'id'>, words: readonly string[]): readonly string[] {
+  if (id === 'vcenter') return words.map((word) => word.replace(NAMED, ''));
+  return id === 'vcenter-url' ? words.filter((word) => NAMED.test(word)) : words;
 }
 
 /** A command as words, without the name of the program; of a group that has the flags of its verbs, its own. */

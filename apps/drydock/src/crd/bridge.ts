@@ -1,16 +1,15 @@
 import { type Bridge, bridge, type Crd, carriedOver, type Stores, type Unbridged } from '@drydock/crd';
 import type { Command } from 'commander';
-import { type ClusterFlags, clusterFlags } from '../connect.ts';
 import { count } from '../count.ts';
 import { exitCode, UsageError } from '../exit.ts';
+import { untilInterrupted } from '../interruption.ts';
 import { type OutputFormat, outputOption, print } from '../output/format.ts';
 import { definitionName } from '../output/names.ts';
 import { say, sayError } from '../terminal.ts';
 import { yamlText } from '../yaml.ts';
-import { readSource, type Source } from './sources.ts';
+import { CRD_ARGUMENT, readSource, type Source, type SourceFlags, sourceFlags } from './sources.ts';
 
-interface BridgeFlags extends ClusterFlags {
-  readonly featureSet: string;
+interface BridgeFlags extends SourceFlags {
   readonly output: OutputFormat;
   readonly store?: string;
 }
@@ -26,32 +25,35 @@ interface Bridges {
 
 /** Adds `crd bridge`: definitions under which two neighbouring releases can both write. It only reads and prints. */
 export function addBridge(group: Command): void {
-  clusterFlags(group.command('bridge').description('print definitions that accept what either release writes'))
-    .argument('<old>', 'file, folder, cluster: or cluster:CONTEXT; its defaults hold, and it is stored as it stores')
-    .argument('<new>', 'likewise')
-    .option('--feature-set <name>', 'which of several definitions of one name', 'Default')
+  sourceFlags(group.command('bridge').description('print CRDs that accept what either release writes'))
+    .argument('<old>', `${CRD_ARGUMENT}; its defaults hold, and it is stored as it stores`)
+    .argument('<new>', 'named likewise')
     .option('--store <release>', 'older|newer: keep the way to this one open, where no stored version keeps both')
     .addOption(outputOption({ names: true, initial: 'yaml' }))
-    .action(async (old: string, now: string, flags: BridgeFlags) => {
-      const { store } = flags;
-      if (store !== undefined && store !== 'older' && store !== 'newer')
-        throw new UsageError(`unknown release ${store} in --store: use one of older, newer`);
-      const [a, b] = await Promise.all([readSource(old, flags), readSource(now, flags)]);
-      const { crds, doubts, notes, stops } = bridges(a, b, store);
-      const manifests = crds.map(({ manifest }) => manifest);
-      // For people as for kubectl: documents that can be applied.
-      const documents = (): string => manifests.map((manifest) => `---\n${yamlText(manifest)}`).join('');
-      if (flags.output.kind === 'yaml') say(documents());
-      else
-        print(flags.output, { apiVersion: 'v1', kind: 'List', items: manifests }, documents, () =>
-          crds.map(({ name }) => definitionName(name)),
-        );
-      const problems = [...a.problems, ...b.problems].map(({ why }) => why);
-      for (const line of [...notes, ...problems, ...doubts, ...stops]) sayError(`drydock: ${line}`);
-      // What could not be read has no bridge, and nobody knows whether it needs one.
-      const undecided = problems.length + doubts.length > 0;
-      process.exitCode = stops.length > 0 ? exitCode.blocked : undecided ? exitCode.undecided : exitCode.done;
-    });
+    .action((old: string, now: string, flags: BridgeFlags) =>
+      untilInterrupted((signal) => printBridges(old, now, flags, signal), 'nothing was changed'),
+    );
+}
+
+async function printBridges(old: string, now: string, flags: BridgeFlags, signal: AbortSignal): Promise<number> {
+  const { store } = flags;
+  if (store !== undefined && store !== 'older' && store !== 'newer')
+    throw new UsageError(`unknown release ${store} in --store: use one of older, newer`);
+  const [a, b] = await Promise.all([readSource(old, flags, signal), readSource(now, flags, signal)]);
+  const { crds, doubts, notes, stops } = bridges(a, b, store);
+  const manifests = crds.map(({ manifest }) => manifest);
+  // For people as for kubectl: documents that can be applied.
+  const documents = (): string => manifests.map((manifest) => `---\n${yamlText(manifest)}`).join('');
+  if (flags.output.kind === 'yaml') say(documents());
+  else
+    print(flags.output, { apiVersion: 'v1', kind: 'List', items: manifests }, documents, () =>
+      crds.map(({ name }) => definitionName(name)),
+    );
+  const problems = [...a.problems, ...b.problems].map(({ why }) => why);
+  for (const line of [...notes, ...problems, ...doubts, ...stops]) sayError(`drydock: ${line}`);
+  // What could not be read has no bridge, and nobody knows whether it needs one.
+  const undecided = problems.length + doubts.length > 0;
+  return stops.length > 0 ? exitCode.blocked : undecided ? exitCode.undecided : exitCode.done;
 }
 
 function bridges(old: Source, now: Source, stores: Stores | undefined): Bridges {

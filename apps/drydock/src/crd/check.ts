@@ -1,42 +1,44 @@
 import type { Command } from 'commander';
-import { type ClusterFlags, clusterFlags } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
+import { untilInterrupted } from '../interruption.ts';
 import { type OutputFormat, outputOption, print } from '../output/format.ts';
 import { definitionName } from '../output/names.ts';
 import { terminalWidth } from '../table.ts';
 import { printCheck } from './check-table.ts';
 import { type Check, compare, DIRECTIONS } from './comparison.ts';
-import { readSource } from './sources.ts';
+import { CRD_ARGUMENT, readSource, type SourceFlags, sourceFlags } from './sources.ts';
 
-interface CheckFlags extends ClusterFlags {
+interface CheckFlags extends SourceFlags {
   readonly direction: string;
-  readonly featureSet: string;
   readonly output: OutputFormat;
 }
 
 /** Adds `crd check`: what stands between two sets of definitions, both ways. It only reads. */
 export function addCheck(group: Command): void {
-  clusterFlags(group.command('check').description('compare definitions of two releases, there and back'))
-    .argument('<old>', 'file, folder, cluster: or cluster:CONTEXT')
-    .argument('<new>', 'likewise')
+  sourceFlags(group.command('check').description('compare the CRDs of two releases, there and back'))
+    .argument('<old>', CRD_ARGUMENT)
+    .argument('<new>', 'named likewise')
     .option('--direction <way>', DIRECTIONS.join('|'), 'both')
-    .option('--feature-set <name>', 'which of several definitions of one name', 'Default')
     .addOption(outputOption({ names: true }))
-    .action(async (old: string, now: string, flags: CheckFlags) => {
-      const direction = DIRECTIONS.find((known) => known === flags.direction);
-      if (direction === undefined)
-        throw new UsageError(`unknown direction ${flags.direction}: use one of ${DIRECTIONS.join(', ')}`);
-      const [a, b] = await Promise.all([readSource(old, flags), readSource(now, flags)]);
-      // The short table has no advice, which takes as long as all the rest.
-      const check = compare(a, b, direction, flags.output.kind !== 'table');
-      print(
-        flags.output,
-        check,
-        () => printCheck(check, flags.output.wide, terminalWidth()),
-        () => [...new Set(check.ways.flatMap(({ crds }) => crds.map(({ crd }) => definitionName(crd))))],
-      );
-      process.exitCode = exitOf(check);
-    });
+    .action((old: string, now: string, flags: CheckFlags) =>
+      untilInterrupted((signal) => check(old, now, flags, signal), 'nothing was changed'),
+    );
+}
+
+async function check(old: string, now: string, flags: CheckFlags, signal: AbortSignal): Promise<number> {
+  const direction = DIRECTIONS.find((known) => known === flags.direction);
+  if (direction === undefined)
+    throw new UsageError(`unknown direction ${flags.direction}: use one of ${DIRECTIONS.join(', ')}`);
+  const [a, b] = await Promise.all([readSource(old, flags, signal), readSource(now, flags, signal)]);
+  // The short table has no advice, which takes as long as all the rest.
+  const compared = compare(a, b, direction, flags.output.kind !== 'table');
+  print(
+    flags.output,
+    compared,
+    () => printCheck(compared, flags.output.wide, terminalWidth()),
+    () => [...new Set(compared.ways.flatMap(({ crds }) => crds.map(({ crd }) => definitionName(crd))))],
+  );
+  return exitOf(compared);
 }
 
 function exitOf({ ways }: Check): number {

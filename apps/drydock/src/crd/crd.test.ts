@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { clusterVersionManifest } from '@drydock/crd/testing';
+import { testImage } from '@drydock/release/testing';
 import { parseAllDocuments, stringify } from 'yaml';
 import { yamlText } from '../yaml.ts';
 
@@ -334,5 +335,45 @@ test('usage: what is not there, a format and a direction that do not exist', () 
   ]) {
     const { status, stdout } = drydock(...args);
     assert.deepEqual([status, stdout], [2, ''], args.join(' '));
+  }
+});
+
+test('FIND-19 CRDs come from a folder, a payload or a release image alike, and what is none says what there is', async () => {
+  const manifest = yamlText(definition(['A', 'B'], { extra: { type: 'string' } }));
+  const image = await testImage([
+    [
+      ['release-manifests/release-metadata', '{"kind":"cincinnati-metadata-v0","version":"4.17.9"}'],
+      ['release-manifests/image-references', '{"kind":"ImageStream","apiVersion":"image.openshift.io/v1"}'],
+      ['release-manifests/0000_10_a.yaml', manifest],
+    ],
+  ]);
+  const layout = join(scratch, 'layout');
+  mkdirSync(join(layout, 'blobs', 'sha256'), { recursive: true });
+  for (const [digest, { bytes }] of image.blobs) writeFileSync(join(layout, 'blobs', 'sha256', digest.slice(7)), bytes);
+  const { digest, mediaType } = image;
+  const index = { schemaVersion: 2, manifests: [{ digest, mediaType, size: 1 }] };
+  writeFileSync(join(layout, 'index.json'), JSON.stringify(index));
+  mkdirSync(join(scratch, 'payload'));
+  const payload = folder('payload/release-manifests', {
+    'release-metadata': '{"kind":"cincinnati-metadata-v0","version":"4.17.9"}',
+    '0000_10_a.yaml': manifest,
+  });
+  const whole = drydock('check', old, now, '-o', 'json');
+  const ways = (text: string): unknown => {
+    const { ways: found } = JSON.parse(text) as { readonly ways: readonly { readonly crds: unknown }[] };
+    return found.map(({ crds }) => crds);
+  };
+  for (const name of [`oci:${layout}`, join(payload, '..')]) {
+    const { status, stdout, stderr } = drydock('check', old, name, '-o', 'json');
+    assert.deepEqual([status, ways(stdout)], [3, ways(whole.stdout)], `${name}: ${stderr}`);
+  }
+  for (const [name, code, said] of [
+    ['crds-4.17', 2, /^drydock: there is no file or folder crds-4\.17: name a folder, file, oci:FOLDER/],
+    ['helm:shop', 2, /^drydock: there is no file or folder helm:shop: /],
+    [`oci:${scratch}`, 1, /index\.json/],
+  ] as const) {
+    const { status, stderr } = drydock('check', old, name);
+    assert.equal(status, code, stderr);
+    assert.match(stderr, said);
   }
 });

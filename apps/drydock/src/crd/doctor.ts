@@ -1,5 +1,6 @@
 import type { Shadow } from '@drydock/preflight';
 import type { Command } from 'commander';
+import { agreed } from '../confirmation.ts';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { count } from '../count.ts';
 import { exitCode } from '../exit.ts';
@@ -7,7 +8,6 @@ import { untilInterrupted } from '../interruption.ts';
 import { type OutputFormat, outputOption, print } from '../output/format.ts';
 import { definitionName } from '../output/names.ts';
 import { age, type Column, table } from '../table.ts';
-import { agreed } from './question.ts';
 
 interface DoctorFlags extends ClusterFlags {
   readonly yes?: boolean;

@@ -20,7 +20,8 @@ import {
   probeRequests,
   scan,
 } from '@drydock/preflight';
-import { type ClusterFlags, connect } from '../connect.ts';
+import { agreed } from '../confirmation.ts';
+import { connect } from '../connect.ts';
 import { count } from '../count.ts';
 import { exitCode, UsageError } from '../exit.ts';
 import { type OutputFormat, print } from '../output/format.ts';
@@ -28,17 +29,15 @@ import { terminalWidth } from '../table.ts';
 import { sayError } from '../terminal.ts';
 import { type PreflightAnswer, printPreflight } from './preflight-table.ts';
 import { progressLine } from './progress-line.ts';
-import { agreed } from './question.ts';
-import { readSource } from './sources.ts';
+import { readSource, type SourceFlags } from './sources.ts';
 import { askedOf, headlessWebhooks, lostWebhooks } from './webhooks.ts';
 
 /** What `crd preflight` is asked for. */
-export interface PreflightFlags extends ClusterFlags {
+export interface PreflightFlags extends SourceFlags {
   readonly to: string;
   readonly targetVersion?: string;
   readonly eraNow?: string;
   readonly eraTarget?: string;
-  readonly featureSet: string;
   readonly ack?: readonly string[];
   readonly strict?: boolean;
   readonly showValues?: boolean;

@@ -1,17 +1,16 @@
 import type { Command } from 'commander';
-import { clusterFlags } from '../connect.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { outputOption } from '../output/format.ts';
 import type { PreflightFlags } from './preflight-run.ts';
+import { CRD_ARGUMENT, sourceFlags } from './sources.ts';
 
 /** Adds `crd preflight`: judges every stored object of a cluster under the definitions it would go to. It only reads, unless the server is to be probed. */
 export function addPreflight(group: Command): void {
-  clusterFlags(group.command('preflight').description('judge every stored object under other definitions'))
-    .requiredOption('--to <source>', 'definitions to go to: file, folder, cluster: or cluster:CONTEXT')
+  sourceFlags(group.command('preflight').description('judge every stored object under the CRDs of another release'))
+    .requiredOption('--to <source>', `CRDs to go to: ${CRD_ARGUMENT}`)
     .option('--target-version <version>', 'Kubernetes version of the API server then, such as 1.32 (default: as now)')
     .option('--era-now <era>', 'E0|E1|E2, where a feature gate makes the server another than its version says')
     .option('--era-target <era>', 'likewise')
-    .option('--feature-set <name>', 'which of several definitions of one name', 'Default')
     .option('--ack <id...>', 'accept findings: CLASS:DEFINITION or CLASS:DEFINITION:PLACE')
     .option('--strict', 'what stops only creation and server-side apply counts as blocking')
     .option('--again', 'look once more at what changes during a long scan')

@@ -1,9 +1,13 @@
 import { isUtf8 } from 'node:buffer';
-import { globSync, readFileSync, statSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ADMISSION_KINDS, type Crd, CrdError, type JsonObject, readCrd, readManifests } from '@drydock/crd';
-import { type ClusterFlags, connect } from '../connect.ts';
+import type { PayloadFiles } from '@drydock/release';
+import type { Command } from 'commander';
+import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { UsageError } from '../exit.ts';
+import { imageFiles, type RegistryFlags, registryFlags } from '../release/payload-source.ts';
+import { type SourceName, sourceNamed, waysOf } from '../release/source-name.ts';
 
 /** Definitions from somewhere. */
 export interface Source {
@@ -32,27 +36,64 @@ const PROFILE = 'include.release.openshift.io/self-managed-high-availability';
 /** Kinds that answer to webhooks. */
 const WORKLOADS = ['DaemonSet', 'Deployment', 'StatefulSet'] as const;
 
-/** Reads a file, a folder with everything below it, or a cluster (`cluster:` for the current context, `cluster:NAME` for another). */
-export async function readSource(
-  name: string,
-  flags: ClusterFlags & { readonly featureSet?: string },
-  signal?: AbortSignal,
-): Promise<Source> {
-  if (name.startsWith('cluster:')) {
-    const { clusterAdmission, clusterCrds } = await import('@drydock/preflight');
-    const context = name.slice('cluster:'.length);
-    await using client = await connect({ ...flags, ...(context === '' ? {} : { context }) });
-    const { crds, unreadable } = await clusterCrds(client, { signal });
-    const { configurations, notes } = await clusterAdmission(client, { signal });
-    const admission = notes.length === 0 ? { admission: configurations } : {};
-    return { name, crds, ...admission, services: new Set(), problems: unreadable };
-  }
-  const stat = statSync(name, { throwIfNoEntry: false });
-  if (stat === undefined)
-    throw new UsageError(`there is no file or folder ${name}; a cluster is written as cluster: or cluster:CONTEXT`);
-  const files = stat.isDirectory() ? globSync(join(name, '**/*.{yaml,yml,json}')).toSorted() : [name];
+/** The sources that CRDs come from. */
+const CRD_SOURCES = ['folder', 'file', 'image', 'cluster'] as const;
+/** How they are named, for help. */
+export const CRD_ARGUMENT: string = waysOf(CRD_SOURCES);
+
+/** How CRDs are read. */
+export interface SourceFlags extends ClusterFlags, RegistryFlags {
+  readonly featureSet: string;
+}
+
+/** Adds the flags that say how CRDs are read. */
+export function sourceFlags(verb: Command): Command {
+  return registryFlags(
+    clusterFlags(verb).option(
+      '--feature-set <name>',
+      'feature set whose CRDs count, where there are several',
+      'Default',
+    ),
+  );
+}
+
+/** Reads CRDs, and what comes with them: of a file, of a folder with everything below it, of a release image, or of a cluster. */
+export async function readSource(name: string, flags: SourceFlags, signal: AbortSignal): Promise<Source> {
+  const source = sourceNamed(name, CRD_SOURCES);
+  if (source.kind === 'cluster') return ofCluster(name, source, flags, signal);
   const problems: Problem[] = [];
-  const texts = chosen(readTexts(files, problems), flags.featureSet ?? 'Default', problems);
+  const read =
+    source.kind === 'image'
+      ? textsOf(await imageFiles(name, flags, signal))
+      : readTexts(source.kind === 'folder' ? filesBelow(source.path) : [source.path], problems);
+  return ofTexts(name, chosen(read, flags.featureSet, problems), problems);
+}
+
+async function ofCluster(
+  name: string,
+  { context }: SourceName & { readonly kind: 'cluster' },
+  flags: ClusterFlags,
+  signal: AbortSignal,
+): Promise<Source> {
+  const { clusterAdmission, clusterCrds } = await import('@drydock/preflight');
+  await using client = await connect({ ...flags, ...(context === undefined ? {} : { context }) });
+  const { crds, unreadable } = await clusterCrds(client, { signal });
+  const { configurations, notes } = await clusterAdmission(client, { signal });
+  const admission = notes.length === 0 ? { admission: configurations } : {};
+  return { name, crds, ...admission, services: new Set(), problems: unreadable };
+}
+
+function filesBelow(folder: string): readonly string[] {
+  return globSync(join(folder, '**/*.{yaml,yml,json}')).toSorted();
+}
+
+/** The manifests of a release: its other files are no YAML or JSON by their names. */
+function textsOf({ files }: PayloadFiles): readonly Text[] {
+  const manifests = [...files].filter(([file]) => /\.(?:ya?ml|json)$/.test(file));
+  return manifests.map(([file, text]) => ({ file, text })).toSorted((a, b) => (a.file < b.file ? -1 : 1));
+}
+
+function ofTexts(name: string, texts: readonly Text[], problems: Problem[]): Source {
   const crds = new Map<string, Crd>();
   const others: JsonObject[] = [];
   for (const { file, text } of texts) {

@@ -9,7 +9,7 @@ import { releases, type Stage } from './stage.ts';
 export async function bootImagesChapter(stage: Stage): Promise<void> {
   const { client, options, signal, switchboard, tell } = stage;
   const show = (done: (images: readonly BootImage[]) => boolean): Promise<readonly BootImage[]> =>
-    showProgress(client, done, { deadline: 120_000, signal, alive: () => stage.operator?.alive() });
+    showProgress(client, done, { tell, deadline: 120_000, signal, alive: () => stage.operator?.alive() });
   const [first, second] = [stage.image('first'), stage.image('second')];
   await using _throttle = await switchboard.rule({
     on: 'upload',

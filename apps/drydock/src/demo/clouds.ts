@@ -15,7 +15,7 @@ import { ownCrds, releases, type Stage } from './stage.ts';
 /** The same release on several clouds: a set is moved only to an image that was seen to start there, and everything else says why not. */
 export async function cloudsChapter({ folder, signal, tell }: Stage): Promise<void> {
   tell.chapter('CLOUDS: one release, and no set is pointed at an image that is known not to start there');
-  tell.step('A cluster of its own on a real API server, and a small server with TLS in the place of each cloud');
+  tell.step('A cluster of its own, and a small server with TLS in the place of each cloud');
   await using cast = new AsyncDisposableStack();
   const sandbox = cast.use(await startSandbox({ crds: ['openshift', ownCrds], signal }));
   const client = cast.use(createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig })));

@@ -8,7 +8,9 @@ import {
   Namespace,
   Secret,
 } from '@drydock/api';
+import { emptyOldStub } from '@drydock/boot-images';
 import type { Client } from '@drydock/kube';
+import { createAuthority } from '@drydock/sandbox';
 import { places } from './inventory.ts';
 
 /** The namespaces and names of OpenShift that the demo uses. */
@@ -90,6 +92,7 @@ export async function createCluster(
   });
   await client.create(Secret, userData('worker-user-data', '3.4.0'));
   await client.create(Secret, userData('worker-user-data-2019', '2.2.0'));
+  for (const name of ['worker-user-data', 'worker-user-data-2019']) await client.create(Secret, emptyOldStub(name));
   await client.create(ConfigMap, {
     metadata: { namespace: configOperator, name: 'coreos-bootimages' },
     data: golden(image),
@@ -117,8 +120,15 @@ export async function standOn(
   });
 }
 
-/** ClusterVersion at a release, and MachineConfiguration. */
+/** Signs the certificate of machine-config-server, which nobody runs here. */
+const authority = createAuthority('machine-config-server');
+
+/** ClusterVersion at a release, MachineConfiguration, and the authority that new machines trust. */
 export async function createVersion(client: Client, version: string): Promise<void> {
+  await client.create(ConfigMap, {
+    metadata: { namespace: configOperator, name: 'machine-config-server-ca' },
+    data: { 'ca-bundle.crt': authority.certificate },
+  });
   await client.create(ClusterVersion, { metadata: { name: 'version' }, spec: { clusterID: clusterId } });
   await completeUpdate(client, version);
   await client.create(MachineConfiguration, {
@@ -193,10 +203,11 @@ function golden(image: DemoImage): Readonly<Record<string, string>> {
 /** The stub of machines, of either specification. */
 export function userData(name: string, version: '2.2.0' | '3.4.0'): Secret {
   const source = 'https://api-int.harbour.example:22623/config/worker';
+  const bundle = base64(authority.certificate);
   const stub = {
     ignition: {
       config: version === '2.2.0' ? { append: [{ source, verification: {} }] } : { merge: [{ source }] },
-      security: { tls: { certificateAuthorities: [{ source: 'data:text/plain;charset=utf-8;base64,ZGVtbw==' }] } },
+      security: { tls: { certificateAuthorities: [{ source: `data:text/plain;charset=utf-8;base64,${bundle}` }] } },
       version,
     },
   };

@@ -13,7 +13,7 @@ export function addDemo(program: Command): void {
     .allowExcessArguments()
     .action(() => {
       throw new UsageError(
-        'the demo plays on a real API server and a simulated vCenter, which only a checkout builds. Get one, and run "make demo" there.',
+        'the demo plays on the servers of @drydock/sandbox, which only a checkout has. Get one, and run "make demo" there.',
       );
     });
 }

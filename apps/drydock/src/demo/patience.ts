@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Looks until there is something to see. Rejects with `sentence` when `deadline` (ms from now) passes. */
+/**
+ * Looks until there is something to see. Rejects with `sentence` when `deadline` (ms) has passed from now, or since `progress` last
+ * changed: what is slow but moves is waited for.
+ */
 export async function awaited<T>(
   look: () => Promise<T | undefined> | T | undefined,
   options: {
@@ -8,13 +11,18 @@ export async function awaited<T>(
     readonly signal: AbortSignal;
     readonly sentence: () => string;
     readonly every?: number;
+    readonly progress?: () => unknown;
   },
 ): Promise<T> {
-  const until = performance.now() + options.deadline;
+  let reached = options.progress?.();
+  let until = performance.now() + options.deadline;
   for (;;) {
     options.signal.throwIfAborted();
     const found = await look();
     if (found !== undefined) return found;
+    const now = options.progress?.();
+    if (now !== reached) until = performance.now() + options.deadline;
+    reached = now;
     if (performance.now() > until) throw new Error(options.sentence());
     await sleep(options.every ?? 25, undefined, { signal: options.signal });
   }

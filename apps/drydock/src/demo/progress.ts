@@ -2,15 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BootImage } from '@drydock/api';
 import type { Client } from '@drydock/kube';
 import { machineApi } from './cluster.ts';
+import type { Telling } from './telling.ts';
 
 /**
  * Shows what the BootImage objects report until `done` holds: a bar for each moving set on a terminal, else a line for each change
- * of phase and each tenth of an upload. Throws when `deadline` (ms from now) passes.
+ * of phase and each tenth of an upload. Throws when nothing has changed for `deadline` (ms): what is slow but moves is waited for.
  */
 export async function showProgress(
   client: Client,
   done: (images: readonly BootImage[]) => boolean,
   options: {
+    readonly tell: Telling;
     readonly deadline: number;
     readonly signal: AbortSignal;
     readonly alive: () => void;
@@ -18,7 +20,10 @@ export async function showProgress(
   },
 ): Promise<readonly BootImage[]> {
   const tty = options.tty ?? process.stdout.isTTY === true;
-  const until = performance.now() + options.deadline;
+  const { tell } = options;
+  const began = performance.now();
+  let reached = '';
+  let changed = began;
   const printed = new Map<string, string>();
   let drawn = 0;
   for (;;) {
@@ -28,21 +33,24 @@ export async function showProgress(
       (a, b) => a.metadata.name.localeCompare(b.metadata.name),
     );
     if (tty) {
-      if (drawn > 0) process.stdout.write(`\u001b[${drawn}A`);
-      for (const image of images) process.stdout.write(`\u001b[2K${bar(image)}\n`);
-      drawn = images.length;
+      const lines = [...images.map(bar), `  ${Math.round((performance.now() - began) / 1_000)} s`];
+      tell.progress(`${drawn > 0 ? `\u001b[${drawn}A` : ''}${lines.map((line) => `\u001b[2K${line}\n`).join('')}`);
+      drawn = lines.length;
     } else {
       for (const image of images) {
         const step = stepOf(image);
         if (printed.get(image.metadata.name) === step) continue;
         printed.set(image.metadata.name, step);
-        process.stdout.write(`  ${(image.status?.set ?? image.metadata.name).padEnd(18)} ${step}\n`);
+        tell.progress(`  ${(image.status?.set ?? image.metadata.name).padEnd(18)} ${step}\n`);
       }
     }
     if (done(images)) return images;
-    if (performance.now() > until) {
+    const now = images.map(detailOf).join('\n');
+    if (now !== reached) changed = performance.now();
+    reached = now;
+    if (performance.now() - changed > options.deadline) {
       throw new Error(
-        `the boot images did not get there in ${options.deadline / 1000} s:\n${images.map(detailOf).join('\n')}`,
+        `nothing has changed for ${options.deadline / 1000} s, and the boot images did not get there:\n${now}`,
       );
     }
     await sleep(tty ? 100 : 250, undefined, { signal: options.signal });
@@ -62,8 +70,8 @@ function stepOf(image: BootImage): string {
 }
 
 function detailOf(image: BootImage): string {
-  const { phase, set, message, nextStep } = image.status ?? {};
-  return `  ${set} ${phase}: ${message ?? '-'}${nextStep === undefined ? '' : `; ${nextStep}`}`;
+  const { phase, progress, set, message, nextStep } = image.status ?? {};
+  return `  ${set} ${phase} ${progress ?? ''}: ${message ?? '-'}${nextStep === undefined ? '' : `; ${nextStep}`}`;
 }
 
 function bar(image: BootImage): string {

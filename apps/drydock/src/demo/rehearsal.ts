@@ -14,8 +14,13 @@ const LONG = 90;
 
 /** A release goes forward, back and forward again on servers of its own; then the same way back unprepared, with operators that look at no schema. */
 export async function rehearsalChapter(stage: Stage): Promise<void> {
-  const { folder, signal, tell } = stage;
+  const { folder, sandbox, signal, tell } = stage;
   tell.chapter('REHEARSAL: a release goes there, back and there again; unprepared, the same writes are refused');
+  if (sandbox.backend !== 'real') {
+    tell.say('Not played: it needs the real servers. To build them with Go and play it:\n');
+    tell.say('$ make servers && SERVERS=real ./drydock demo --chapters rehearsal');
+    return;
+  }
   const [older, newer] = ['crds-older', 'crds-newer'];
   await copied(crdFolder(olderSet), join(folder, older));
   await copied(crdFolder(NEWER), join(folder, newer));

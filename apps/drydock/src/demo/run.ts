@@ -1,14 +1,13 @@
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { localPage } from '../page/local-page.ts';
-import { yamlText } from '../yaml.ts';
 import { bootImagesChapter } from './boot-images.ts';
 import type { Chapter } from './chapters.ts';
 import { cloudsChapter } from './clouds.ts';
 import { machineApi } from './cluster.ts';
+import { writeDemoContext } from './demo-context.ts';
 import { rehearsalChapter } from './rehearsal.ts';
 import { rollbackChapter } from './rollback.ts';
-import { type DemoOptions, type Stage, setStage, vcenterName } from './stage.ts';
+import { type DemoOptions, type Stage, setStage } from './stage.ts';
 import { watchChapter } from './watch.ts';
 import { wayBackChapter } from './way-back.ts';
 
@@ -31,7 +30,8 @@ export async function runDemo(options: DemoOptions): Promise<void> {
   if (options.stay) await stay(stage);
 }
 
-async function stay({ tell, sandbox, operator, client, signal, options: { chapters } }: Stage): Promise<void> {
+async function stay(stage: Stage): Promise<void> {
+  const { tell, sandbox, operator, client, signal, options } = stage;
   await using page = await localPage({
     client,
     leaseNamespace: machineApi,
@@ -39,24 +39,7 @@ async function stay({ tell, sandbox, operator, client, signal, options: { chapte
     port: 0,
     onError: () => undefined,
   });
-  const config = join(sandbox.directory, 'drydock.yaml');
-  await writeFile(
-    config,
-    yamlText({
-      'current-context': 'demo',
-      contexts: [
-        {
-          name: 'demo',
-          kubeconfig: sandbox.kubeconfig,
-          leaseNamespace: machineApi,
-          vcenterUrl: `${vcenterName}=${sandbox.vcenter.url}`,
-          vcenterCa: sandbox.vcenter.ca,
-          ...(operator === undefined ? {} : { operator: operator.url() }),
-        },
-      ],
-    }),
-    { mode: 0o600 },
-  );
+  const config = await writeDemoContext(stage);
   const looks =
     operator === undefined
       ? '  kubectl get clusterversion version -o yaml'
@@ -65,12 +48,14 @@ async function stay({ tell, sandbox, operator, client, signal, options: { chapte
   drydock status -o wide
   drydock tree
   drydock explain worker-a
-  drydock doctor${chapters.includes('watch') ? '\n  drydock watch status' : ''}
+  drydock doctor
+  drydock template list${options.chapters.includes('watch') ? '\n  drydock watch status' : ''}
 The operator's log: ${operator.logFile}`;
   tell.plain(`\nEverything stays up until Ctrl-C. Can I scale now? ${page.url}
 Try, in another terminal:
   export PATH=${checkout}:$PATH KUBECONFIG=${sandbox.kubeconfig} DRYDOCK_CONFIG=${config}
 ${looks}`);
+  tell[Symbol.dispose]();
   await new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });

@@ -2,7 +2,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient, type KubeClient, loadKubeconfig } from '@drydock/kube';
-import { build, connectSwitchboard, type Switchboard, startSandbox, type VCenterSandbox } from '@drydock/sandbox';
+import {
+  backendLine,
+  backendOf,
+  build,
+  connectSwitchboard,
+  type Switchboard,
+  startSandbox,
+  type VCenterSandbox,
+} from '@drydock/sandbox';
 import { writeTestOva } from '@drydock/templates/testing';
 import { type OperatorProcess, startOperator } from '../process/operator-process.ts';
 import type { Chapter } from './chapters.ts';
@@ -49,7 +57,7 @@ export interface DemoOptions {
   readonly signal: AbortSignal;
 }
 
-/** What the chapters share: a cluster on a real API server, and its vCenter. */
+/** What the chapters share: a cluster and its vCenter. */
 export interface Stage extends AsyncDisposable {
   readonly options: DemoOptions;
   readonly tell: Telling;
@@ -70,16 +78,18 @@ export interface Stage extends AsyncDisposable {
 /** Starts the servers and makes the cluster. */
 export async function setStage(options: DemoOptions): Promise<Stage> {
   const { chapters, signal, size } = options;
-  const tell = telling();
   await using starting = new AsyncDisposableStack();
+  const tell = starting.use(telling());
+  const backend = backendOf();
+  tell.plain(`${backendLine(backend)}\n`);
   const folder = await mkdtemp(join(tmpdir(), 'drydock-demo-'));
   starting.defer(() => rm(folder, { recursive: true, force: true }));
 
-  tell.step('Starting a real API server with etcd, and a simulated vCenter');
+  tell.step('Starting an API server and a vCenter');
   // Downloaded together with everything else, so that no chapter stops for it.
-  if (chapters.includes('rollback') || chapters.includes('rehearsal'))
+  if (chapters.includes('rollback') || (chapters.includes('rehearsal') && backend === 'real'))
     await build({ servers: [], crds: [olderSet], signal });
-  const sandbox = starting.use(await startSandbox({ vcenter: true, crds: ['openshift', ownCrds], signal }));
+  const sandbox = starting.use(await startSandbox({ backend, vcenter: true, crds: ['openshift', ownCrds], signal }));
   const switchboard = connectSwitchboard(sandbox.vcenter.switchboard);
   const client = starting.use(createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig })));
 

@@ -1,4 +1,7 @@
+import type { BootImage } from '@drydock/api';
 import { oneLine } from '@drydock/api/text';
+import type { PinWriters } from '@drydock/boot-images';
+import type { KubeClient } from '@drydock/kube';
 import type { Command } from 'commander';
 import { clusterStandings } from '../cluster-standings.ts';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
@@ -72,9 +75,12 @@ async function history(names: readonly string[], flags: HistoryFlags, signal: Ab
     images.flatMap(({ status }) => status?.set ?? []),
   );
   const asked = names.length === 0 ? [] : images.filter(({ status }) => named?.has(status?.set ?? '') === true);
-  const last = await lastWriters(client, asked, signal);
+  const [last, pinWriters] = await Promise.all([
+    lastWriters(client, asked, signal),
+    unnamedPinWriters(client, images, signal),
+  ]);
   const all = [
-    ...happenings({ images, releases: releases.releases, events: events.events, now }),
+    ...happenings({ images, releases: releases.releases, events: events.events, pinWriters, now }),
     ...last.writers,
   ].toSorted((a, b) => Date.parse(b.when) - Date.parse(a.when));
   const rows = all.filter(
@@ -92,6 +98,20 @@ async function history(names: readonly string[], flags: HistoryFlags, signal: Ab
   if (people && rows.length === 0) sayError('Nothing is known to have happened.');
   else print(flags.output, output, () => table(COLUMNS, wide ? rows : groupedMoves(rows), { wide }));
   return exitCode.done;
+}
+
+/** Field managers of BootImages that do not say themselves who pinned, or who lifted: until the operator has written it down. */
+async function unnamedPinWriters(
+  client: Pick<KubeClient, 'raw'>,
+  images: readonly BootImage[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<BootImage, PinWriters>> {
+  const { lacksPinWriter, pinWriters } = await import('@drydock/boot-images');
+  const read = images.filter(lacksPinWriter).map(async (image) => {
+    const found = await pinWriters(client, image, { signal }).catch(() => undefined);
+    return found === undefined ? [] : [[image, found] as const];
+  });
+  return new Map((await Promise.all(read)).flat());
 }
 
 const COLUMNS: readonly Column<Happening>[] = [

@@ -1,5 +1,5 @@
 import type { BootImage, Event } from '@drydock/api';
-import { CLUSTER_API, pinsOf } from '@drydock/boot-images';
+import { CLUSTER_API, type PinWriters, pinsOf } from '@drydock/boot-images';
 import type { ManagedRelease } from '../release/managed.ts';
 
 /** Something that happened to a set or a release. */
@@ -31,6 +31,8 @@ export interface HappeningSources {
   readonly images: readonly BootImage[];
   readonly releases: readonly ManagedRelease[];
   readonly events: readonly Event[];
+  /** What field managers say of pins whose author the object does not name. */
+  readonly pinWriters?: ReadonlyMap<BootImage, PinWriters>;
   readonly now: Date;
 }
 
@@ -41,7 +43,8 @@ const MOVED: Readonly<Record<string, string>> = {
 };
 
 /** All that is known to have happened, the newest first. Pure. */
-export function happenings({ images, releases, events, now }: HappeningSources): readonly Happening[] {
+export function happenings(sources: HappeningSources): readonly Happening[] {
+  const { images, releases, events, pinWriters, now } = sources;
   const sets = new Map(
     images.map(({ metadata, spec, status }) => [
       `${metadata.namespace} ${spec?.machineSet?.kind} ${spec?.machineSet?.name}`,
@@ -49,7 +52,7 @@ export function happenings({ images, releases, events, now }: HappeningSources):
     ]),
   );
   const all = [
-    ...images.flatMap((image) => [...movesOf(image), ...pinningsOf(image, now)]),
+    ...images.flatMap((image) => [...movesOf(image), ...pinningsOf(image, now, pinWriters?.get(image))]),
     ...releases.flatMap(ofRelease),
     ...events.map((event) => ofEvent(event, sets)),
   ];
@@ -83,8 +86,8 @@ function movesOf(of: BootImage): readonly Happening[] {
   });
 }
 
-function pinningsOf(of: BootImage, now: Date): readonly Happening[] {
-  return pinsOf(of, now).flatMap((entry): readonly Happening[] => {
+function pinningsOf(of: BootImage, now: Date, writers: PinWriters | undefined): readonly Happening[] {
+  return pinsOf(of, now, writers).flatMap((entry): readonly Happening[] => {
     const { release, image, by, reason, since = '', liftedAt, liftedBy, liftedReason } = entry;
     const name = release ?? image ?? 'an image';
     const row = (when: string, who: string | undefined, what: string): Happening => ({

@@ -1,7 +1,7 @@
 import type { CarriedOut, ClusterPlan, ClusterStep } from '@drydock/boot-images';
 import type { Command } from 'commander';
+import { agreed } from '../confirmation.ts';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
-import { agreed } from '../crd/question.ts';
 import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { elsewhereOf, type Leadership, leadershipOf } from '../leadership.ts';

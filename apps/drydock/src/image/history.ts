@@ -35,7 +35,7 @@ export function addHistory(group: Command): void {
 
 async function history(name: string, flags: SetFlags, signal: AbortSignal): Promise<number> {
   await using client = await connect(flags);
-  const { livePin, pinsOf, revertGoal } = await import('@drydock/boot-images');
+  const { lacksPinWriter, livePin, pinsOf, pinWriters, revertGoal } = await import('@drydock/boot-images');
   const now = new Date();
   const patience = new AbortController();
   const warn = (message: string): void => sayError(`warning: ${message}`);
@@ -43,7 +43,11 @@ async function history(name: string, flags: SetFlags, signal: AbortSignal): Prom
   await using subject = await revertSubject(name, sources);
   const { id, image } = subject;
   const pin = livePin(image, now.getTime());
-  const pins = image === undefined ? [] : pinsOf(image, now);
+  const writers =
+    image !== undefined && lacksPinWriter(image)
+      ? await pinWriters(client, image, { signal }).catch(() => undefined)
+      : undefined;
+  const pins = image === undefined ? [] : pinsOf(image, now, writers);
   const known = image?.status?.history ?? [];
   const timer = setTimeout(() => patience.abort(), LOOK_MS);
   const entries =
@@ -52,7 +56,7 @@ async function history(name: string, flags: SetFlags, signal: AbortSignal): Prom
       : await toldHistory(id, known, revertTo(subject, { signal, patience: patience.signal }));
   clearTimeout(timer);
   const output: HistoryOutput = { set: id, ...(pin === undefined ? {} : { pin }), pins, history: entries };
-  if (flags.output.people) await show(output, revertGoal({ history: entries }));
+  if (flags.output.people) await show(output, revertGoal({ history: entries }), flags.output.wide);
   else
     print(
       flags.output,
@@ -83,19 +87,44 @@ function revertTo(
   };
 }
 
-const PIN_COLUMNS: readonly Column<PinEntry>[] = [
-  { header: 'PINNED-TO', cell: ({ release, image = '' }) => release ?? image },
-  { header: 'BY', cell: ({ by = '' }) => by },
+const COLUMNS = (gone: string): readonly Column<ToldEntry>[] => [
+  { header: 'ID', cell: ({ id }) => id },
+  { header: 'RELEASE', cell: ({ release = '' }) => release },
+  { header: 'BY', cell: ({ by = '', pinnedBy = by }) => pinnedBy },
   { header: 'SINCE', cell: ({ since = '' }) => since },
-  { header: 'WHY', cell: ({ reason = '' }) => reason },
-  { header: 'LIFTED', cell: ({ liftedAt = '' }) => liftedAt },
-  { header: 'LIFTED-BY', cell: ({ liftedBy = '' }) => liftedBy },
-  { header: 'WHY-LIFTED', cell: ({ liftedReason = '' }) => liftedReason },
+  { header: 'UNTIL', cell: ({ until = '' }) => until, wide: true },
+  { header: 'OUTCOME', cell: ({ outcome = '' }) => outcome },
+  { header: 'BACK', cell: (entry) => wayBackCell(entry, gone) },
+  { header: 'IMAGE', cell: ({ image = '' }) => image, wide: true },
 ];
+
+interface PinDeed {
+  readonly when: string;
+  readonly who: string;
+  readonly what: string;
+}
+
+const PIN_COLUMNS: readonly Column<PinDeed>[] = [
+  { header: 'WHEN', cell: ({ when }) => when },
+  { header: 'WHO', cell: ({ who }) => who },
+  { header: 'PINS', cell: ({ what }) => what },
+];
+
+/** What happened to pins, the newest first. */
+function pinDeeds(pins: readonly PinEntry[]): readonly PinDeed[] {
+  return pins.flatMap(({ release, image, by = '', reason, since = '', liftedAt, liftedBy = '', liftedReason }) => {
+    const name = release ?? image ?? 'an image';
+    const why = (text: string | undefined): string => (text === undefined || text === '' ? '' : `: ${text}`);
+    const pinned = { when: since, who: by, what: `pinned to ${name}${why(reason)}` };
+    if (liftedAt === undefined) return [pinned];
+    return [{ when: liftedAt, who: liftedBy, what: `pin to ${name} lifted${why(liftedReason)}` }, pinned];
+  });
+}
 
 async function show(
   { set, pin, pins, history: entries }: HistoryOutput,
   goal: HistoryEntry | undefined,
+  wide: boolean,
 ): Promise<void> {
   const { IMAGE_GONE, pinText } = await import('@drydock/boot-images');
   if (pin !== undefined) say(`${oneLine(`${set} is ${pinText(pin)}`)}\n`);
@@ -103,19 +132,9 @@ async function show(
     sayError(`drydock: nothing is known yet of the images of ${set}: the operator writes the history (drydock status)`);
     return;
   }
-  const columns: readonly Column<HistoryOutput['history'][number]>[] = [
-    { header: 'ID', cell: ({ id }) => id },
-    { header: 'RELEASE', cell: ({ release = '' }) => release },
-    { header: 'BY', cell: ({ by = '', pinnedBy }) => (pinnedBy === undefined ? by : `${by}: ${pinnedBy}`) },
-    { header: 'OUTCOME', cell: ({ outcome = '' }) => outcome },
-    { header: 'SINCE', cell: ({ since = '' }) => since },
-    { header: 'UNTIL', cell: ({ until = '' }) => until },
-    { header: 'BACK', cell: (entry) => wayBackCell(entry, IMAGE_GONE) },
-    { header: 'IMAGE', cell: ({ image = '' }) => image },
-  ];
-  say(table(columns, entries));
-  say(wayBackRefusals(set, entries, IMAGE_GONE));
-  if (pins.length > 0) say(`\n${table(PIN_COLUMNS, pins)}\n`);
+  say(table(COLUMNS(IMAGE_GONE), entries, { wide }));
+  say(wayBackRefusals(entries, IMAGE_GONE));
+  if (pins.length > 0) say(`\n${table(PIN_COLUMNS, pinDeeds(pins))}\n`);
   const first = entries.find(({ id }) => id === goal?.id);
   if (first?.revert !== undefined) say(`To go back: ${oneLine(first.revert)}\n`);
 }

@@ -113,7 +113,7 @@ export async function revertPlan(
 /** What only a key proves, whoever has none does not know. */
 function withoutKeys(found: Explanation, { hasKeys }: RevertSight): Explanation {
   if (found.because !== UNPROVEN || hasKeys?.() !== false) return found;
-  const { whyAlone: _, because: __, ...rest } = found;
+  const { whyAlone: _, nextAlone: __, because: ___, ...rest } = found;
   return { ...rest, step: 'unknown', why: `the key of marks could not be read here, and without it ${UNPROVEN}` };
 }
 
@@ -194,9 +194,12 @@ function nowhere(id: string, said: BootImageStatus | undefined): RevertRefusal {
 
 function refusalOf(
   id: string,
-  { step, why, whyAlone, nextStep, because }: Pick<Explanation, 'step' | 'why' | 'whyAlone' | 'nextStep' | 'because'>,
+  found: Pick<Explanation, 'step' | 'why' | 'whyAlone' | 'nextAlone' | 'nextStep' | 'because'>,
   there: Goal | undefined,
 ): RevertRefusal {
+  const { step, why, whyAlone, because } = found;
+  // No pin was written, so there is none to lift.
+  const nextStep = whyAlone === undefined ? found.nextStep : found.nextAlone;
   const other =
     there &&
     `the newest that is there is ${pinnedName(there)}: ${shell`drydock image revert ${id} --to ${there.image ?? there.release ?? ''}`}`;
@@ -208,7 +211,7 @@ function refusalOf(
   return {
     code: step === 'unknown' ? exitCode.undecided : exitCode.blocked,
     // Said by whoever would obey the pin, as if it were there.
-    message: `nothing was written, because of such a pin the operator would say: ${why}`,
+    message: `nothing was written, because of such a pin the operator would say: ${whyAlone ?? why}`,
     why: because ?? whyAlone ?? why,
     ...(instead === undefined ? {} : { next: instead }),
   };

@@ -7,7 +7,7 @@ import type { RevertPlan, RevertRefusal } from './revert-plan.ts';
 export type ToldEntry = HistoryEntry & {
   /** The command that goes back to it; absent for the one in use, and where it would be refused. */
   readonly revert?: string;
-  /** Where nobody could look: what a person can do. */
+  /** Where it would be refused, or Drydock could not look: what a person can do, if that is known. */
   readonly next?: string;
 };
 
@@ -42,6 +42,7 @@ function toldEntry(set: string, entry: HistoryEntry, plan: RevertPlan | RevertRe
     return { ...rest, revertable: true, revert: `${shell`drydock image revert ${set} --to ${entry.id}`}${others}` };
   }
   const why = plan.why ?? plan.message;
-  if (plan.code !== exitCode.undecided) return { ...rest, revertable: false, why };
+  if (plan.code !== exitCode.undecided)
+    return { ...rest, revertable: false, why, ...(plan.next === undefined ? {} : { next: plan.next }) };
   return { ...rest, why, next: plan.next ?? shell`drydock explain ${set}` };
 }

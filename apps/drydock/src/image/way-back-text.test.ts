@@ -11,18 +11,36 @@ test('OWN-18 a history says in a word whether a set can go back, and below the t
     { id: 'a1', release: '9.9' },
     { id: 'b2', release: '9.8', until, revertable: true },
     { id: 'c3', release: '9.7', until, revertable: false, why: IMAGE_GONE },
-    { id: 'd4', release: '9.6', until, revertable: false, why },
+    { id: 'd4', release: '9.6', until, revertable: false, why, next: 'drydock template adopt X' },
     { id: 'e5', release: '9.5', until, ...lost },
     { id: 'f6', release: '9.4', until, ...lost },
   ];
   assert.deepEqual(
     entries.map((entry) => wayBackCell(entry, IMAGE_GONE)),
-    ['in use', 'yes', 'no, the image is gone', 'no, see below', 'not looked at, see below', 'not looked at, see below'],
+    ['in use', 'yes', 'gone', 'no', 'unknown', 'unknown'],
   );
-  const lines = wayBackRefusals('ms/worker-a', entries, IMAGE_GONE).replaceAll(/ +/g, ' ').split('\n');
-  assert.deepEqual(lines, [
-    `No way back to 9.6: ${why}. What it takes: drydock image revert ms/worker-a --to d4`,
-    'Nobody could look for 9.5, 9.4: vc1 does not answer. Next: drydock explain ms/worker-a',
+  assert.deepEqual(wayBackRefusals(entries, IMAGE_GONE).split('\n'), [
+    `No way back to 9.6: ${why}.`,
+    '  next: drydock template adopt X',
+    'Not known whether there is a way back to 9.5, 9.4: vc1 does not answer.',
+    '  next: drydock explain ms/worker-a',
     '',
   ]);
+});
+
+test('FIND-25 a note below the history is broken at 100 columns, and its command stays one line', () => {
+  const until = '2026-10-04T08:00:00Z';
+  const next = `drydock template adopt ${'x'.repeat(150)}`;
+  const entry = {
+    id: 'a1',
+    release: '9.6',
+    until,
+    revertable: false,
+    why: 'nothing proves it '.repeat(20).trim(),
+    next,
+  };
+  const lines = wayBackRefusals([entry], IMAGE_GONE).trimEnd().split('\n');
+  assert.equal(lines.at(-1), `  next: ${next}`);
+  assert.deepEqual(lines.filter((line) => line.length > 100).length, 1);
+  assert.ok(lines.length > 3, 'broken at spaces');
 });

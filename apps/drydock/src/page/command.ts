@@ -1,3 +1,5 @@
+import type { ClusterConfig } from '@drydock/kube';
+import type { RemotePage } from '@drydock/page';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
@@ -11,6 +13,7 @@ interface PageFlags extends ClusterFlags {
   readonly bindAddress: string;
   readonly inCluster?: boolean;
   readonly service: string;
+  readonly portForward?: true | number;
 }
 
 /** Adds `drydock page`: a web page on this machine that answers "can I scale now?". It only reads. */
@@ -20,8 +23,16 @@ export function addPage(program: Command): void {
     .description('show on a web page of this machine where new machines can be made now, and what happens')
     .option('--port <number>', 'port of the page; 0 takes a free one', portNumber, 8088)
     .option('--bind-address <ip>', 'address of this machine alone', '127.0.0.1')
-    .option('--in-cluster', 'show what the operator serves in the cluster (drydock operator --page), with your token')
+    .option(
+      '--in-cluster',
+      'show what the operator serves in the cluster (drydock operator --page), with a token for it',
+    )
     .option('--service <namespace/name:port>', 'Service of that page', 'drydock/drydock-page:https')
+    .option(
+      '--port-forward [port]',
+      "the same through a port of the operator's pod, without a token (8444)",
+      portNumber,
+    )
     .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
     .addHelpText(
       'after',
@@ -29,11 +40,15 @@ export function addPage(program: Command): void {
 It reads what status, tree and release status read, with your own rights, and only while somebody looks at it. Nothing is
 asked of vCenters, and nothing is written. Whoever works on this machine can look, too.
 
-With --in-cluster it shows what the operator reads, with its rights: your bearer token is sent on the way, and the page
-shows it to nobody who may not get bootimages.
+With --in-cluster it shows what the operator reads, with its rights. Drydock requests a token for the page alone
+(ServiceAccount drydock-page-viewer, audience drydock-page). If you may not request one, it sends your own token, but only
+if ClusterRoleBinding drydock-page names the namespace and records its uid. Otherwise it sends nothing.
 
-Example:
+With --port-forward it sends no token at all: whoever may forward ports of the operator's pod may look.
+
+Examples:
   drydock page --port 0
+  drydock page --in-cluster
 
 Exit codes: 0 ended by a signal, 1 failed, 2 usage.`,
     );
@@ -48,16 +63,15 @@ async function page(flags: PageFlags, signal: AbortSignal): Promise<number> {
     throw new UsageError(
       `--bind-address ${flags.bindAddress}: the page asks for no login here, so that it is served to this machine alone. In a cluster: drydock operator --page`,
     );
-  const { createClient, loadKubeconfig } = await import('@drydock/kube');
+  const { loadKubeconfig } = await import('@drydock/kube');
   await using stack = new AsyncDisposableStack();
   const { bindAddress: host, port } = flags;
   let url: string;
-  if (flags.inCluster === true) {
-    const { inClusterPage } = await import('./in-cluster.ts');
+  if (flags.inCluster === true || flags.portForward !== undefined) {
     const { asGroup: asGroups, ...rest } = flags;
     const config = await loadKubeconfig({ ...rest, ...(asGroups === undefined ? {} : { asGroups }) });
-    const remote = inClusterPage(stack.use(createClient(config)), config, flags.service);
-    // Whoever may not look is told here.
+    const remote = await remotePage(flags, config, stack);
+    // A caller who may not look is refused here.
     await remote.text('/state', signal);
     url = stack.use(await relayPage(remote, { host, port })).url;
   } else {
@@ -75,6 +89,21 @@ async function page(flags: PageFlags, signal: AbortSignal): Promise<number> {
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
   return exitCode.done;
+}
+
+async function remotePage(
+  { service, portForward }: PageFlags,
+  config: ClusterConfig,
+  stack: AsyncDisposableStack,
+): Promise<RemotePage> {
+  const { createClient, portForwarder } = await import('@drydock/kube');
+  const { inClusterPage, namespaceOf } = await import('./in-cluster.ts');
+  const client = stack.use(createClient(config));
+  if (portForward === undefined) return inClusterPage(client, config, service);
+  const { FORWARD_PORT, forwardedPage } = await import('./forwarded-page.ts');
+  const forwarder = stack.use(portForwarder(config));
+  const port = portForward === true ? FORWARD_PORT : portForward;
+  return forwardedPage({ client, forwarder, namespace: namespaceOf(service), port });
 }
 
 function portNumber(text: string): number {

@@ -11,6 +11,7 @@ export interface OperatorPageFlags {
   readonly pageBindAddress: string;
   readonly pageTlsCert?: string;
   readonly pageTlsKey?: string;
+  readonly pageForwardPort?: number;
 }
 
 /** Adds the flags of the page to `drydock operator`. */
@@ -20,7 +21,12 @@ export function operatorPageFlags(command: Command): Command {
     .option('--page-port <number>', 'port of the page; 0 takes a free one', portOf, 8443)
     .option('--page-bind-address <ip>', 'address of the page; * for all of this machine, which needs TLS', '127.0.0.1')
     .option('--page-tls-cert <file>', 'certificate of the page (PEM), read again when it is renewed')
-    .option('--page-tls-key <file>', 'its key (PEM)');
+    .option('--page-tls-key <file>', 'its key (PEM)')
+    .option(
+      '--page-forward-port <number>',
+      'port of 127.0.0.1 for drydock page --port-forward, without a token',
+      portOf,
+    );
 }
 
 /** What {@link operatorPage} needs. */
@@ -53,8 +59,8 @@ export async function operatorPage({
   client,
   log,
   clock,
-}: OperatorPageOptions): Promise<AsyncDisposable & { readonly url: string }> {
-  const { bearerTokens, feed, pageAssets, startPage } = await import('@drydock/page');
+}: OperatorPageOptions): Promise<AsyncDisposable & { readonly url: string; readonly forwardUrl: string | undefined }> {
+  const { bearerTokens, feed, loopbackOnly, pageAssets, startPage } = await import('@drydock/page');
   const [{ pageWorld }, { pageTriggers }] = await Promise.all([import('./world.ts'), import('./triggers.ts')]);
   await using starting = new AsyncDisposableStack();
   const onError = (error: unknown): void => log.warn({ err: error }, 'the page could not be told something');
@@ -66,13 +72,21 @@ export async function operatorPage({
     }),
   );
   const tls = await certificate(flags);
+  const assets = await pageAssets();
   const server = starting.use(
     await startPage({
-      ...{ feed: state, assets: await pageAssets(), host: flags.pageBindAddress, port: flags.pagePort, onError },
+      ...{ feed: state, assets, host: flags.pageBindAddress, port: flags.pagePort, onError },
       admit: bearerTokens({ client, clock, onError }),
       ...(tls === undefined ? {} : { tls }),
     }),
   );
+  const { pageForwardPort: port } = flags;
+  const forwarded =
+    port === undefined
+      ? undefined
+      : starting.use(
+          await startPage({ ...{ feed: state, assets, host: '127.0.0.1', port, onError }, admit: loopbackOnly }),
+        );
   if (tls !== undefined) {
     const stop = new AbortController();
     starting.defer(() => stop.abort());
@@ -80,7 +94,7 @@ export async function operatorPage({
   }
   log.info({ page: server.url }, 'the page is served');
   const resources = starting.move();
-  return { url: server.url, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+  return { url: server.url, forwardUrl: forwarded?.url, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
 interface Certificate {

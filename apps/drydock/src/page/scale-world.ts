@@ -12,7 +12,7 @@ export function scaleWorld(
 ): ScaleWorld {
   return {
     ...{ now, images, tree, vcenters },
-    leader: { state: leader.state, ...leaderWords(leader, now.getTime()) },
+    leader: { state: leader.state, ...leaderWords(leader) },
     logins: logins.map((note) => ({ server: note.server, text: lateText(note), nextStep: LOGIN_NEXT })),
   };
 }

@@ -31,24 +31,23 @@ export async function pageWorld(
     eventsOfOurs(client, signal),
   ]);
   const { leader, now } = found;
-  const time = now.getTime();
   const vcenters = await vcenterHealth(client, { namespace: leaseNamespace, now, signal });
   const unread = [...found.unread, ...releases.unread, ...events.unread];
   return {
     ...{ ...scaleWorld(found, logins, vcenters), events: events.events, releases: releases.releases },
     notes: [
-      ...verdictNotes(verdicts, isLed(leader), time),
-      ...(notes === undefined ? [] : linesOf(notesText(notes, time))),
+      ...verdictNotes(verdicts, isLed(leader)),
+      ...(notes === undefined ? [] : linesOf(notesText(notes, now.getTime(), { times: true }))),
       ...linesOf(unreadText(unread)),
     ],
   };
 }
 
-function verdictNotes(found: UpgradeVerdicts, led: boolean, now: number): readonly Told[] {
-  if (found.kind === 'unread') return linesOf(verdictText(found, led, now));
+function verdictNotes(found: UpgradeVerdicts, led: boolean): readonly Told[] {
+  if (found.kind === 'unread') return linesOf(verdictText(found, led));
   return found.verdicts
     .filter(({ upgradeable }) => !upgradeable)
-    .map((verdict) => ({ text: heldUp(verdict, led, now), nextStep: verdictNext(verdict, led) }));
+    .map((verdict) => ({ text: heldUp(verdict, led), nextStep: verdictNext(verdict, led) }));
 }
 
 function linesOf(text: string): readonly Told[] {

@@ -140,7 +140,7 @@ test('OWN-20 a pause is written as whom --as or --token says, and says so; whoev
   assert.deepEqual([refused?.code, refused?.out], [1, '']);
   assert.match(
     refused?.errors ?? '',
-    /^drydock: create Lease \S+\/drydock-release: leases is forbidden: User "nobody" cannot patch\. Grant /,
+    /^drydock: create Lease \S+\/drydock-release: “leases is forbidden: User "nobody" cannot patch”\. Grant /,
   );
   assert.deepEqual([resumed?.code, resumed?.out], [0, 'boot-images may go on\n']);
   const leaseOf = (role: string) => served.cluster.peek(Lease, { namespace: LEASE_NAMESPACE, name: `drydock-${role}` });

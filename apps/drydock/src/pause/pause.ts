@@ -48,7 +48,7 @@ function readPause(text: string): Pause {
 }
 
 /** A clause: `paused since 3m by alice, until 2026-01-01T02:00:00Z: the storage is moved`. */
-export function pauseText({ by, since, reason, until }: Pause, now: number): string {
+export function pauseText({ by, since, reason, until }: Pause, now?: number): string {
   const ago = age(since, now);
   const head = ['paused', ago === '' ? '' : `since ${ago}`, by === undefined ? '' : `by ${by}`];
   const words = head.filter((word) => word !== '').join(' ');

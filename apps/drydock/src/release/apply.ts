@@ -3,9 +3,9 @@ import { type KubeClient, systemClock } from '@drydock/kube';
 import type { ApplyError, ApplyOutcome, ApplyProgress, ApplyWish } from '@drydock/release';
 import type { Command } from 'commander';
 import { FOR_MANY_WRITES } from '../account-clients.ts';
+import { agreed } from '../confirmation.ts';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { count } from '../count.ts';
-import { agreed } from '../crd/question.ts';
 import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { elsewhereOf, leadershipOf } from '../leadership.ts';
@@ -49,7 +49,7 @@ export function addApply(group: Command): void {
     .addHelpText(
       'after',
       `
-It holds the Lease of the operator while it works, and writes with the rights of whoever calls it. Interrupted or killed at any point, the same command, or an operator, goes on.
+It holds the Lease of the operator while it works, in the namespace that the plan was made with ("plan --lease-namespace"), and writes with the rights of whoever calls it. Interrupted or killed at any point, the same command, or an operator, goes on.
 Exit codes: 0 done, 1 failed, 2 usage, 3 an operator leads, or something stops it, 4 the world moved, 5 nobody said yes, 130 and 143 interrupted.`,
     )
     .action((path: string, flags: ApplyFlags) =>

@@ -1,8 +1,8 @@
-import { statSync } from 'node:fs';
 import type {
   Audience,
   BlobSource,
   Capabilities,
+  ImagePayload,
   Payload,
   PayloadFiles,
   RegistryOptions,
@@ -13,6 +13,7 @@ import { UsageError } from '../exit.ts';
 import { readSmallFile } from '../small-file.ts';
 import { bytesText } from '../template/amounts.ts';
 import { sayError } from '../terminal.ts';
+import { sourceNamed, waysOf } from './source-name.ts';
 
 /** How images are had. */
 export interface RegistryFlags {
@@ -70,9 +71,10 @@ export function registryFlags(verb: Command): Command {
     .option('--registry-plain <host...>', 'registries that are spoken to without TLS');
 }
 
-/** Where a payload is, as a person names it. */
-export const PAYLOAD_ARGUMENT =
-  'folder, oci:FOLDER[:TAG] of an image layout, or HOST/REPOSITORY:TAG or @sha256:… in a registry';
+/** The sources that a payload comes from. */
+const PAYLOAD_SOURCES = ['folder', 'image'] as const;
+/** How a payload is named, for help. */
+export const PAYLOAD_ARGUMENT: string = waysOf(PAYLOAD_SOURCES);
 
 /** Reads a payload and sorts it for an audience. Throws `ReleaseError`, and `UsageError` for flags. */
 export async function readPayload(name: string, flags: AudienceFlags, signal: AbortSignal): Promise<SeenPayload> {
@@ -101,21 +103,25 @@ async function payloadFiles(
   flags: AudienceFlags,
   signal: AbortSignal,
 ): Promise<{ readonly files: PayloadFiles; readonly digest?: string }> {
+  if (sourceNamed(name, PAYLOAD_SOURCES).kind === 'folder') {
+    const { readPayloadDirectory } = await import('@drydock/release');
+    return { files: await readPayloadDirectory(name) };
+  }
+  const image = await imageFiles(name, flags, signal);
+  return { files: image, digest: image.digest };
+}
+
+/** Reads the files of a release out of an image. Throws `ReleaseError`, and `UsageError` for flags. */
+export async function imageFiles(name: string, flags: RegistryFlags, signal: AbortSignal): Promise<ImagePayload> {
   const release = await import('@drydock/release');
-  const isLayout = name.startsWith('oci:');
-  const stat = isLayout ? undefined : statSync(name, { throwIfNoEntry: false });
-  // What looks like a path is one, also where nothing is there.
-  if (stat !== undefined || (!isLayout && /^[./]/.test(name)))
-    return { files: await release.readPayloadDirectory(name) };
   await using source = await imageSource(name, flags);
-  const image = await release.readPayloadImage(source, {
+  return await release.readPayloadImage(source, {
     signal,
     ...(flags.architecture === undefined ? {} : { architecture: flags.architecture }),
     onLayer: (at, of, bytes) => {
       if (process.stderr.isTTY) sayError(`layer ${at} of ${of}, ${bytesText(bytes)}`);
     },
   });
-  return { files: image, digest: image.digest };
 }
 
 /** Opens an image by its name, which is no folder. Throws `ReleaseError`, and `UsageError` for flags. */

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import type { Era } from '@drydock/crd';
 import type { RehearsalPorts } from '@drydock/release';
 import { UsageError } from '../exit.ts';
 import { startOperator } from '../process/operator-process.ts';
@@ -6,13 +7,24 @@ import { startOperator } from '../process/operator-process.ts';
 /** The folder with Drydock's own definitions. */
 const OWN = resolve(import.meta.dirname, '../../../../api/crds');
 
-/** Servers and programs for a rehearsal: real ones, of the sandbox. Throws `UsageError` where it is not installed. */
-export async function rehearsalPorts(log?: (line: string) => void): Promise<RehearsalPorts> {
-  const { createAuthority, startSandbox } = await sandboxModule();
+/**
+ * The servers and programs of a rehearsal. The API servers are always the real ones. Throws `UsageError` with the command that builds
+ * them where they are missing, or where the sandbox is.
+ */
+export async function rehearsalPorts(
+  wanted: { readonly eras: readonly Era[]; readonly workloads: boolean },
+  log?: (line: string) => void,
+): Promise<RehearsalPorts> {
+  const { createAuthority, missingServers, startSandbox } = await sandboxModule();
+  const build = missingServers(wanted);
+  if (build !== undefined)
+    throw new UsageError(
+      `a rehearsal needs the real servers, which are not built: run "${build}" in the checkout (Go, several minutes)`,
+    );
   return {
     startCluster: async ({ era, workloads, apiserverFlags, signal }) => {
       const told = log === undefined ? {} : { log };
-      const options = { era, apiserverFlags, signal, workloads, crds: [OWN], ...told };
+      const options = { backend: 'real' as const, era, apiserverFlags, signal, workloads, crds: [OWN], ...told };
       const sandbox = await startSandbox(options);
       const pods = sandbox.workloads;
       return {

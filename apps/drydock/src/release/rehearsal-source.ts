@@ -5,6 +5,7 @@ import { CrdError, type JsonObject, readManifests } from '@drydock/crd';
 import type { ReleaseParts } from '@drydock/release';
 import { UsageError } from '../exit.ts';
 import { type AudienceFlags, readPayload } from './payload-source.ts';
+import { sourceNamed } from './source-name.ts';
 
 /** What the releases of a rehearsal are called that say nothing of themselves. */
 export const UNNAMED = { older: '1.0.0', newer: '1.1.0' } as const;
@@ -23,7 +24,7 @@ export async function releaseParts(
     await build({ servers: [], crds: [name], signal });
     return { version: unnamed, manifests: await definitionsIn(crdFolder(name), { anyFeatureSet: true }) };
   }
-  const isFolder = statSync(name, { throwIfNoEntry: false })?.isDirectory() === true;
+  const isFolder = sourceNamed(name, ['folder', 'image']).kind === 'folder';
   const metadata = ['release-metadata', 'release-manifests/release-metadata'];
   if (isFolder && !metadata.some((file) => existsSync(join(name, file))))
     return { version: unnamed, manifests: await definitionsIn(name, { anyFeatureSet: false }) };

@@ -62,7 +62,7 @@ export function addRehearse(group: Command): void {
       besidesOf,
       [],
     )
-    .option('--workloads', 'with real controllers and a scheduler, which are built the first time (minutes)')
+    .option('--workloads', 'with real controllers and a scheduler')
     .option('--out <folder>', 'also write report.json, junit.xml, report.html and timeline.ndjson there')
     .addOption(outputOption({ more: ['junit', 'html'] }))
     .addHelpText(
@@ -73,20 +73,24 @@ export function addRehearse(group: Command): void {
 }
 
 async function rehearse(flags: RehearseFlags, signal: AbortSignal): Promise<number> {
-  const { rehearsalPorts } = await import('./rehearsal-servers.ts');
-  const ports = await rehearsalPorts();
   const release = await import('@drydock/release');
   const older = await releaseParts(flags.from, UNNAMED.older, flags, signal);
   const newer = await releaseParts(flags.to, UNNAMED.newer, flags, signal);
   if (older.version === newer.version)
     throw new UsageError(`both releases say that they are ${older.version}: a way leads from one version to another`);
+  const objects = flags.objects === undefined ? [] : await storedObjects(flags.objects);
+  const { rehearsalPorts } = await import('./rehearsal-servers.ts');
+  // "servers" replaces the newest API server by that of E1.
+  const eras: readonly Era[] =
+    flags.besides.includes('servers') && flags.era.includes('E2') ? [...flags.era, 'E1'] : flags.era;
+  const ports = await rehearsalPorts({ eras, workloads: flags.workloads === true });
   const seed = flags.seed ?? Math.floor(Math.random() * 1_000_000);
   sayError(`seed ${seed}`);
   const report = await release.rehearse(
     {
       ...{ older, newer, seed, signal, say: sayError, eras: flags.era, abortAt: flags.abortAt },
       timeScale: flags.timeScale,
-      objects: flags.objects === undefined ? [] : await storedObjects(flags.objects),
+      objects,
       workloads: flags.workloads === true,
       face: FACES[flags.face],
       besides: flags.besides,
@@ -137,7 +141,8 @@ function reportText({ cells, newer, older, passed, seed }: RehearsalReport): str
   });
   const verdict = passed ? 'the way back holds' : 'the way back does not hold';
   const places = cells[0]?.exercises.length ?? 0;
-  return `${older} → ${newer} → ${older} → ${newer}: ${verdict}. ${places} places exercised, seed ${seed}.\n\n${table(COLUMNS, rows)}`;
+  const servers = [...new Set(cells.map(({ server }) => server))].join(', ');
+  return `${older} → ${newer} → ${older} → ${newer}: ${verdict}. ${places} places exercised on ${servers}, seed ${seed}.\n\n${table(COLUMNS, rows)}`;
 }
 
 function erasOf(text: string): readonly Era[] {

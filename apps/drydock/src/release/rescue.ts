@@ -1,8 +1,8 @@
 import { durationMs } from '@drydock/api/duration';
 import type { Patient, RescueOutcome, RescuePorts, RescueStep, RescueWish, Restoration } from '@drydock/release';
 import type { Command } from 'commander';
+import { agreed } from '../confirmation.ts';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
-import { agreed } from '../crd/question.ts';
 import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { type OutputFormat, outputOption, print } from '../output/format.ts';

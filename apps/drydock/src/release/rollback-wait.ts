@@ -3,7 +3,7 @@ import { Payload } from '@drydock/api';
 import type { KubeClient } from '@drydock/kube';
 import type { ReleaseRoleOptions, RollbackPlan } from '@drydock/release';
 import { pino } from 'pino';
-import { type ReleaseFlags, releasePart } from '../release-role.ts';
+import { type ReleaseFlags, releaseRoleParts } from '../release-role.ts';
 import { statusKeeping } from '../status-keeping.ts';
 import { processHolder } from '../template/holder.ts';
 import { sayError } from '../terminal.ts';
@@ -78,7 +78,8 @@ export async function leadRelease(
     ...{ client, namespace, channel, events, log, clock: systemClock, release: `drydock ${VERSION}` },
   });
   const kept = await keptApply(plan);
-  const part = await releasePart({ flags, client, metrics, statuses, log, closing, apply: kept.apply });
+  const parts = await releaseRoleParts({ flags, client, metrics, log, apply: kept.apply });
+  const part = await parts(statuses, closing);
   const identity = processHolder().identity.replace('cli/', 'rollback/');
   const leader = leaderElection({ client, namespace, name: 'drydock-release', identity, log });
   const running = closing.use(

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { jsonText } from '@drydock/api/text';
 import type { LeftOut } from './fields.ts';
-import { sentence } from './fields.ts';
+import { redacted } from './secret-redaction.ts';
 
 /** A file of a bundle. */
 export interface BundledFile {
@@ -67,7 +67,7 @@ export function createBundle(signal: AbortSignal): Bundle {
       } catch (error) {
         signal.throwIfAborted();
         const why = deadline.aborted ? `no answer within ${DEADLINE / 1000} s` : (error as Error).message;
-        unread.push({ what: name, why: sentence(why) });
+        unread.push({ what: name, why: redacted(why) });
       }
     },
     finished: (made, drydock) => {

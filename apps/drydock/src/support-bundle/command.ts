@@ -15,7 +15,8 @@ import { say } from '../terminal.ts';
 import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
 import { VERSION } from '../version.ts';
 import { type BundledFile, createBundle, type Manifest } from './bundle.ts';
-import { pick, sentence } from './fields.ts';
+import { pick } from './fields.ts';
+import { redacted } from './secret-redaction.ts';
 
 interface BundleFlags extends ClusterFlags, VCenterFlags, MarkKeyFlags {
   readonly outputFile?: string;
@@ -134,7 +135,7 @@ function manifestText(path: string, bytes: number, { files, leftOut, unread }: M
     `Left out: all Secrets, and ${fields} fields, values and lines${most.length === 0 ? '' : `, most of them in ${most.join(', ')}`}.`,
     ...(unread.length === 0
       ? []
-      : ['Could not be read:', ...unread.map(({ what, why }) => `  ${sentence(what)}: ${sentence(why)}`)]),
+      : ['Could not be read:', ...unread.map(({ what, why }) => `  ${redacted(what)}: ${redacted(why)}`)]),
     `Look at it before you give it away: tar -xzOf ${path} --wildcards '*/manifest.json'`,
   ];
   return lines.map((line) => `${line.replaceAll('\n', ' ')}\n`).join('');

@@ -16,11 +16,12 @@ import { refusedLogins } from '../login-notes.ts';
 import { vcenterHealth } from '../vcenter-notes.ts';
 import { VERSION } from '../version.ts';
 import type { Bundle } from './bundle.ts';
-import { type Fields, type LeftOut, pick, sentence } from './fields.ts';
+import { type Fields, type LeftOut, pick } from './fields.ts';
 import type { BundledKind } from './foreign-kind.ts';
 import { DEPLOYMENT, EVENT, FOREIGN_KINDS, LEASE, OWN_META, POD } from './kinds.ts';
 import { shownLog, shownMetrics } from './log-lines.ts';
 import { shownArguments } from './operator-flags.ts';
+import { redacted } from './secret-redaction.ts';
 
 /** Objects of one kind. */
 const MOST_OBJECTS = 1_000;
@@ -148,10 +149,10 @@ async function definitions({ client, bundle }: Gathered): Promise<void> {
       /(?:^|\.)(?:drydock\.dev|openshift\.io|x-k8s\.io|vmware\.com)$/.test(spec.group),
     );
     return found.map(({ metadata, spec, status }) => ({
-      name: metadata.name,
+      name: redacted(metadata.name),
       generation: metadata.generation,
       versions: spec.versions.map(({ name, served, storage, schema }) => ({
-        ...{ name, served, storage },
+        ...{ name: redacted(name), served, storage },
         schema: hashOf(schema?.openAPIV3Schema),
       })),
       ...(pick(
@@ -211,14 +212,18 @@ function shipped(): readonly Shipped[] {
     });
 }
 
-/** The fields that a schema names. */
-function fieldsOf(schema: Schema): Fields {
+/** The fields that a schema names; `name` is that of the field that it describes. */
+function fieldsOf(schema: Schema, name = ''): Fields {
   if (schema.items !== undefined) return [fieldsOf(schema.items)];
   const { properties, additionalProperties: any } = schema;
   if (properties !== undefined)
-    return Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, fieldsOf(one)]));
-  return typeof any === 'object' ? { '*': fieldsOf(any) } : 'kept';
+    return Object.fromEntries(Object.entries(properties).map(([field, one]) => [field, fieldsOf(one, field)]));
+  if (typeof any === 'object') return { '*': fieldsOf(any) };
+  return DIGESTS.has(name) ? 'digest' : 'kept';
 }
+
+/** Fields of ours that have a digest, or an id that is part of one. */
+const DIGESTS: ReadonlySet<string> = new Set(['digest', 'sha256', 'operation']);
 
 function ownKinds(): readonly BundledKind[] {
   return shipped().map(({ group, plural, version, schema }) => ({
@@ -237,7 +242,7 @@ async function kinds({ client, bundle }: Gathered): Promise<void> {
       }[];
     };
     served = new Map(groups.map(({ name = '', versions = [] }) => [name, versions.map(({ version = '' }) => version)]));
-    return Object.fromEntries([...served].map(([name, versions]) => [sentence(name), versions.map(sentence)]));
+    return Object.fromEntries([...served].map(([name, versions]) => [redacted(name), versions.map(redacted)]));
   });
   for (const { file, about, group, version, plural, fields } of [...ownKinds(), ...FOREIGN_KINDS]) {
     const versions = served?.get(group);
@@ -282,9 +287,9 @@ async function operator({ client, bundle }: Gathered): Promise<void> {
       return {
         ...(pick(deployment, DEPLOYMENT, bundle.left, 'deployments') as object),
         flags: (spec?.template?.spec?.containers ?? []).map(({ name = '', args = [], env = [] }) => ({
-          container: sentence(name),
+          container: redacted(name),
           args: shownArguments(args),
-          variables: env.map((one) => sentence(one.name ?? '')),
+          variables: env.map((one) => redacted(one.name ?? '')),
         })),
       };
     }),
@@ -295,8 +300,9 @@ async function operator({ client, bundle }: Gathered): Promise<void> {
   });
   for (const { metadata, ...pod } of pods.slice(0, MOST_PODS)) {
     const { namespace = 'default', name } = metadata;
+    const file = fileName(name);
     const at = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/`;
-    await bundle.add(`metrics/${name}.prom`, 'metrics', async (signal) =>
+    await bundle.add(`metrics/${file}.prom`, 'metrics', async (signal) =>
       shownMetrics(
         textOf(
           await client.raw(
@@ -309,20 +315,31 @@ async function operator({ client, bundle }: Gathered): Promise<void> {
     const { containers = [] } = (pod as { readonly spec?: { readonly containers?: readonly Container[] } }).spec ?? {};
     for (const container of containers.slice(0, 3).map((one) => one.name ?? ''))
       for (const previous of [false, true])
-        await bundle.add(`logs/${name}.${container}${previous ? '.previous' : ''}.log`, 'log', async (signal) => {
-          const query = `container=${encodeURIComponent(container)}&tailLines=${LOG_LINES}&limitBytes=${LOG_BYTES}${previous ? '&previous=true' : ''}`;
-          try {
-            const log = textOf(
-              await client.raw({ path: `${at}${encodeURIComponent(name)}/log?${query}`, accept: '*/*' }, { signal }),
-            );
-            return shownLog(log, bundle.left, 'logs');
-          } catch (error) {
-            // Most were never started twice.
-            if (previous && !isForbidden(error)) return undefined;
-            throw error;
-          }
-        });
+        await bundle.add(
+          `logs/${file}.${fileName(container)}${previous ? '.previous' : ''}.log`,
+          'log',
+          async (signal) => {
+            const query = `container=${encodeURIComponent(container)}&tailLines=${LOG_LINES}&limitBytes=${LOG_BYTES}${previous ? '&previous=true' : ''}`;
+            try {
+              const log = textOf(
+                await client.raw({ path: `${at}${encodeURIComponent(name)}/log?${query}`, accept: '*/*' }, { signal }),
+              );
+              return shownLog(log, bundle.left, 'logs');
+            } catch (error) {
+              // Most were never started twice.
+              if (previous && !isForbidden(error)) return undefined;
+              throw error;
+            }
+          },
+        );
   }
+}
+
+/** A name from the cluster as part of a file's: it leads to no other folder. */
+function fileName(name: string): string {
+  return redacted(name)
+    .replaceAll(/[^\w.-]/g, '_')
+    .slice(0, 100);
 }
 
 /** One line of JSON comes as what it says. */

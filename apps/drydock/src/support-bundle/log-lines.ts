@@ -1,5 +1,7 @@
 import { readJson } from '@drydock/api';
-import { type LeftOut, pick, sentence } from './fields.ts';
+import { type LeftOut, pick } from './fields.ts';
+import { secretExtent } from './secret-names.ts';
+import { redacted } from './secret-redaction.ts';
 
 const ERROR = { type: 'kept', code: 'kept', message: 'kept' } as const;
 /** What a line of the operator's log may say. */
@@ -72,16 +74,30 @@ function frameOf(line: string): string | undefined {
   const [, where] =
     /^\s{1,20}at ([\w.<>$#: [\]-]{0,120}\(?(?:file:\/\/|node:)?[\w./@+-]{1,300}:\d{1,9}:\d{1,9}\)?)\s*$/.exec(line) ??
     [];
-  return where === undefined ? undefined : `  at ${sentence(where)}`;
+  return where === undefined ? undefined : `  at ${redacted(where)}`;
 }
 
-/** Metrics of ours and of the process; of what labels say, no more than of any text. */
+const OF_OURS = /^(?:drydock|process|nodejs|workqueue|rest_client)_\w{1,200}/;
+
+/** Metrics of ours and of the process, each put together from its parts: of what labels say, no more than of any text. */
 export function shownMetrics(text: string): string {
   return text
     .split('\n')
-    .filter((line) => /^(?:# (?:HELP|TYPE) )?(?:drydock|process|nodejs|workqueue|rest_client)_/.test(line))
-    .map(
-      (line) => `${line.replaceAll(/"((?:[^"\\]|\\.){0,2000})"/g, (_all, label: string) => `"${sentence(label)}"`)}\n`,
-    )
+    .flatMap((line) => shownMetric(line) ?? [])
+    .map((line) => `${line}\n`)
     .join('');
+}
+
+function shownMetric(line: string): string | undefined {
+  const [, about, name = '', help = ''] = /^# (HELP|TYPE) (\w{1,200}) (.*)$/.exec(line) ?? [];
+  if (about !== undefined) return OF_OURS.test(name) ? `# ${about} ${name} ${redacted(help)}` : undefined;
+  const [metric] = OF_OURS.exec(line) ?? [];
+  if (metric === undefined) return undefined;
+  const [, inner, value] =
+    /^(?:\{(.*)\})? ([-+]?(?:\d[\d.]{0,30}(?:e[-+]?\d{1,3})?|Inf|NaN))$/.exec(line.slice(metric.length)) ?? [];
+  if (value === undefined) return undefined;
+  const labels = [...(inner ?? '').matchAll(/(\w{1,200})="((?:[^"\\]|\\.)*)"/g)].map(
+    ([, label = '', said = '']) => `${label}="${secretExtent(label) === undefined ? redacted(said) : '***'}"`,
+  );
+  return `${metric}${inner === undefined ? '' : `{${labels.join(',')}}`} ${value}`;
 }

@@ -1,4 +1,4 @@
-import { sentence } from './fields.ts';
+import { redacted } from './secret-redaction.ts';
 
 /** Flags of the operator whose values say how it works; of any other its name is kept. */
 const KEPT: ReadonlySet<string> = new Set([
@@ -43,10 +43,10 @@ export function shownArguments(given: readonly unknown[]): readonly string[] {
     if (name === undefined) {
       // A role of ours, or what belongs to the flag before.
       if (open === undefined) return /^(?:operator|page)$/.test(one) ? one : '***';
-      return KEPT.has(open) ? sentence(one) : '***';
+      return KEPT.has(open) ? redacted(one) : '***';
     }
     open = name;
     if (value === undefined) return `--${name}`;
-    return `--${name}=${KEPT.has(name) ? sentence(value) : '***'}`;
+    return `--${name}=${KEPT.has(name) ? redacted(value) : '***'}`;
   });
 }

@@ -48,6 +48,16 @@ test('what is wrong with a config file is said in words, without its content', (
   }
 });
 
+test('FIND-6 a map or a list where a text belongs is refused in words, whatever is in it', () => {
+  const maps = ['{a: b}', '{}', '[{a: b}]', '{constructor: {name: {a: b}}}', '{toString: 1}', '{__proto__: null}'];
+  for (const key of ['url', 'username', 'tag', 'insecure'])
+    for (const map of maps)
+      assert.throws(() => readConfig(`${key}: ${map}`, '/x.yaml'), {
+        name: 'TemplateProblem',
+        message: `the config file /x.yaml cannot be used: ${key} must be ${key === 'insecure' ? 'true or false' : 'a text'}`,
+      });
+});
+
 test('a config file that is named must exist, the default one need not', async () => {
   const absent = join(folder, 'absent.yaml');
   assert.deepEqual(await configLayer(undefined, absent), { origin: 'config file' });

@@ -48,6 +48,7 @@ const EXITS: Readonly<Partial<Record<TemplateErrorCode | VimErrorCode, ExitCode>
   OVA_INVALID: exitCode.blocked,
   OVA_UNSUPPORTED: exitCode.blocked,
   VIM_LOGIN_WITHHELD: exitCode.blocked,
+  VIM_LOGIN_LIMIT: exitCode.blocked,
   VIM_NO_PERMISSION: exitCode.blocked,
   VIM_OVF_REFUSED: exitCode.blocked,
 };
@@ -76,6 +77,7 @@ const TELLING: ReadonlySet<VimErrorCode> = new Set<VimErrorCode>([
   'VIM_HTTP_STATUS',
   'VIM_LOGIN_REFUSED',
   'VIM_LOGIN_WITHHELD',
+  'VIM_LOGIN_LIMIT',
   'VIM_NO_PERMISSION',
   'VIM_OVF_REFUSED',
   'VIM_TLS_UNTRUSTED',
@@ -114,7 +116,9 @@ export function textOf(error: unknown, { url, username }: Pick<Failure, 'url' | 
     case 'VIM_LOGIN_REFUSED':
       return `${host} does not let ${username} in: the name or the password is wrong, or the user has no role there.`;
     case 'VIM_LOGIN_WITHHELD':
-      return `${error.clause}. Nothing was sent: another password is tried at once, and this one with --login-now.`;
+      return `${error.clause}. Nothing was sent. A new password is tried at once, and this one with --login-now.`;
+    case 'VIM_LOGIN_LIMIT':
+      return `${error.clause}. Nothing was sent.`;
     case 'VIM_TLS_UNTRUSTED':
       // Node adds advice for programmers behind a semicolon.
       return `The certificate of ${host} is not trusted (${rootCause(error).replace(/;.*/s, '').trim()}), and nothing was sent to it.`;

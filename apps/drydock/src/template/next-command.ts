@@ -91,6 +91,7 @@ export const NEXT_COMMANDS: Readonly<Record<TemplateErrorCode | VimErrorCode, Ne
 
   VIM_FAULT: doctor,
   VIM_LOGIN_REFUSED: ({ program, flags }) => `${program} doctor${flags} --username USER --password-file FILE`,
+  VIM_LOGIN_LIMIT: again,
   VIM_LOGIN_WITHHELD: (failure) => `${failure.again} --login-now`,
   VIM_NOT_AUTHENTICATED: again,
   VIM_NO_PERMISSION: doctor,

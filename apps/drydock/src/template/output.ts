@@ -53,7 +53,7 @@ export function createOutput(
     },
     warn: (text) => {
       if (streams) event('warning', { message: text });
-      else talk(`warning: ${text}`);
+      else talk(`warning: ${oneLine(text)}`);
     },
     data,
     list: (names, text) =>

@@ -4,7 +4,7 @@ import type { OvaSource, Placement, TemplateStore } from '@drydock/templates';
 import { escapeName } from '@drydock/vsphere';
 import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
-import { sayError } from '../terminal.ts';
+import { tell } from '../terminal.ts';
 import { configLayer, defaultConfigFile } from './config-file.ts';
 import { judge, type Verdict } from './failure.ts';
 import { type CommonFlags, commandPath, flagLayers, lineage } from './flags.ts';
@@ -165,8 +165,8 @@ async function runVerb<F extends CommonFlags>(
     }
     const { code, message, next, exit } = verdict;
     out.event('error', { code, message, next, exitCode: exit });
-    out.note(`drydock: ${message.replaceAll(/\n(?! )/g, '\n  ')}\nnext: ${oneLine(next)}`);
-    if (process.env['DRYDOCK_DEBUG'] !== undefined) sayError(debugText(error));
+    out.note(`drydock: ${oneLine(message)}\nnext: ${oneLine(next)}`);
+    if (process.env['DRYDOCK_DEBUG'] !== undefined) tell(`${debugText(error)}\n`);
     return exit;
   }
 }

@@ -92,6 +92,8 @@ const RIGHTS: readonly Resource<KubeObject>[] = [
 ];
 const OTHERS: readonly Resource<KubeObject>[] = [
   kind('Service', 'services', '', 'Namespaced'),
+  // Of deploy/node; what it keeps on the nodes stays.
+  kind('DaemonSet', 'daemonsets', 'apps', 'Namespaced'),
   kind('NetworkPolicy', 'networkpolicies', 'networking.k8s.io', 'Namespaced'),
   kind('PodDisruptionBudget', 'poddisruptionbudgets', 'policy', 'Namespaced'),
   // The Secret that was made for it goes with it.

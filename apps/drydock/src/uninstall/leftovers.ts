@@ -26,7 +26,7 @@ export async function leftoversOf(
         ]),
     `Namespace ${NAMESPACE}, if it is there: when nothing in it is needed any more, kubectl delete namespace ${NAMESPACE}`,
     'MachineConfiguration cluster: its conditions BootImageUpdateProgressing and BootImageUpdateDegraded say what was last, as those of upstream do',
-    'user-data Secrets that were brought to a newer version of Ignition, and Events, which expire',
+    'user-data Secrets that were brought to a newer version of Ignition, the Secrets NAME-ignition-2 that keep what they said before, and Events, which expire',
     ...(optional.length === 0
       ? []
       : [

@@ -1,6 +1,6 @@
-import { oneLine, wordWithoutSecrets } from '@drydock/api/text';
+import { oneLine, quotedText, wordWithoutSecrets } from '@drydock/api/text';
 import type { Command } from 'commander';
-import { exitCode, UsageError } from '../exit.ts';
+import { exitCode, NextStepError, UsageError } from '../exit.ts';
 import { type OutputFormat, outputOption, print } from '../output/format.ts';
 import { type Column, table } from '../table.ts';
 import { sayError } from '../terminal.ts';
@@ -55,9 +55,9 @@ export function addWatchStatus(group: Command): void {
       const samples = samplesOf(metrics);
       // One that watches nothing may have no value to show.
       if (!/^(?:# \w+ )?drydock_/m.test(metrics))
-        throw new Error(`what answers at ${operator} is no drydock operator\nnext: ${FORWARD}`);
+        throw new NextStepError(`what answers at ${operator} is no drydock operator`, FORWARD);
       const lines = watchLines(samples);
-      if (output.people && lines.length === 0) sayError(await nothing(operator));
+      if (output.people && lines.length === 0) for (const text of await nothing(operator)) sayError(text);
       else print(output, lines, () => table(COLUMNS, lines, { wide: output.wide }));
       if (output.people) for (const text of await troubles(operator, lines)) sayError(text);
       process.exitCode = exitCode.done;
@@ -95,19 +95,22 @@ export function watchLines(samples: readonly Sample[]): readonly WatchLine[] {
 }
 
 /** Why an operator watches nothing, as its checks say. */
-async function nothing(operator: string): Promise<string> {
+async function nothing(operator: string): Promise<readonly string[]> {
   const ready = await read(operator, '/readyz?verbose').catch(() => '');
   const checks = [...ready.matchAll(/^\[[+-]\]watch-\w+ (?:ok|failed)(?:: (.*))?$/gm)];
   const remark = checks.map(([, text]) => text).find((text) => text !== undefined);
   if (remark === 'disabled')
-    return 'This operator watches nothing: ASYNC_SIGNAL_DISABLED or ASYNC_SIGNAL_ENABLED in its environment turns the watch off.\nnext: kubectl -n drydock set env deploy/drydock ASYNC_SIGNAL_DISABLED- ASYNC_SIGNAL_ENABLED-';
+    return [
+      'This operator watches nothing: ASYNC_SIGNAL_DISABLED or ASYNC_SIGNAL_ENABLED in its environment turns the watch off.',
+      'next: kubectl -n drydock set env deploy/drydock ASYNC_SIGNAL_DISABLED- ASYNC_SIGNAL_ENABLED-',
+    ];
   if (remark !== undefined)
-    return `This operator watches nothing: ${oneLine(remark)}\nnext: kubectl apply -f api/optional`;
+    return [`This operator watches nothing: ${quotedText(remark)}`, 'next: kubectl apply -f api/optional'];
   const why =
     checks.length > 0 || ready === ''
       ? 'it does not lead, or no container is wanted'
       : 'it runs without the role watch';
-  return `This operator watches nothing: ${why}.\nnext: kubectl get lease -A | grep drydock`;
+  return [`This operator watches nothing: ${why}.`, 'next: kubectl get lease -A | grep drydock'];
 }
 
 /** Why a watch is not live, or not whole, in the words of the operator. */
@@ -129,9 +132,7 @@ async function read(operator: string, path: string): Promise<string> {
     if (response.ok) return await response.text();
     throw new Error(`HTTP status ${response.status}`);
   } catch (cause) {
-    throw new Error(`the operator's metrics at ${url.href} cannot be read: ${reasonOf(cause)}\nnext: ${FORWARD}`, {
-      cause,
-    });
+    throw new NextStepError(`the operator's metrics at ${url.href} cannot be read: ${reasonOf(cause)}`, FORWARD, cause);
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import { agreed } from './question.ts';
+import { agreed } from './confirmation.ts';
 
 const { signal } = new AbortController();
 
