@@ -30,6 +30,8 @@ for (const [signal, code] of [
   });
 }
 
+// Figures are those of the real servers, unless somebody asks for others.
+process.env['SERVERS'] ||= 'real';
 for (const name of positionals.length > 0 ? positionals : found.keys()) {
   const { benchmark } = (await import(found.get(name) ?? '')) as { benchmark: Benchmark };
   if (!values.json) console.log(`${benchmark.name}: ${benchmark.about}`);

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import {
+  chmodSync,
   cpSync,
   existsSync,
   globSync,
@@ -35,6 +36,9 @@ export async function build(to: string): Promise<void> {
     throw new Error(`build: tsc failed: ${(cause as { stdout?: string }).stdout ?? ''}`, { cause });
   }
   rmSync(config);
+  // tsc keeps no mode, and the node image runs one by its name.
+  for (const program of globSync('apps/*/bin/*.js', { cwd: to }))
+    if (readFileSync(join(to, program), 'utf8').startsWith('#!')) chmodSync(join(to, program), 0o755);
   for (const path of workspaces()) {
     const manifest = readFileSync(join(root, path, 'package.json'), 'utf8');
     mkdirSync(join(to, path), { recursive: true });

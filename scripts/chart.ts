@@ -8,6 +8,8 @@ const BUNDLES: Readonly<Record<string, string>> = {
   operator: 'deploy/operator',
   monitoring: 'deploy/monitoring',
   page: 'deploy/page',
+  node: 'deploy/node',
+  'node-install': 'deploy/node/install',
   release: 'deploy/release',
   policies: 'deploy/policies',
   'rights-boot-images': 'deploy/rbac/boot-images',

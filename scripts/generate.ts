@@ -1,15 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { OPTIONAL_SOURCES } from '../api/optional/sources.ts';
 import { UPSTREAM_SET, UPSTREAM_SOURCES } from '../api/upstream/sources.ts';
 import { generateTypes } from '../packages/kube/src/generate.ts';
-import { copyCrds, crdDirectory } from '../packages/sandbox/src/crd-copy.ts';
+import { writeCrdArchive } from '../packages/sandbox/src/crd-archive.ts';
+import { copyCrds, crdDirectory, moduleCrds } from '../packages/sandbox/src/crd-copy.ts';
 import { CRD_SETS } from '../packages/sandbox/src/crd-sets.ts';
 import { bookPages } from './book/pages.ts';
 import { chartBundles } from './chart.ts';
 import { root as checkout } from './command.ts';
 
-// Writes the types of our own CRDs and of upstream's, what the Helm chart has of deploy, and the pages of the book that say what sources say. Tests fail when these files differ from what this writes.
+// Writes the types of our own CRDs and of upstream's, what the Helm chart has of deploy, the archive of CRD sets, and the pages of the book that say what sources say. Tests fail when these files differ from what this writes.
 const root = new URL('../api/', import.meta.url);
 const outputs = [
   { crd: 'crds/drydock.dev_bootimages.yaml', version: 'v1alpha1', out: 'src/bootimage.gen.ts' },
@@ -29,6 +30,11 @@ for (const [file, text] of [...chartBundles(), ...bookPages()]) {
   writeFileSync(join(checkout, file), text);
   process.stdout.write(`${file}\n`);
 }
+
+const archive: Record<string, Readonly<Record<string, string>>> = {};
+for (const one of CRD_SETS) archive[basename(crdDirectory(one))] = await moduleCrds(one, (line) => console.error(line));
+writeCrdArchive(archive);
+process.stdout.write('packages/sandbox/src/crd-sets.json.br\n');
 
 const set = CRD_SETS.find(({ name }) => name === UPSTREAM_SET);
 if (set === undefined) throw new Error(`the sandbox has no CRD set ${UPSTREAM_SET}`);

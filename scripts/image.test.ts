@@ -59,7 +59,7 @@ async function prepared(folder: string, of: readonly string[] = architectures): 
   }
   const { digest } = putBlob(base, jsonBytes({ schemaVersion: 2, mediaType: MEDIA.index, manifests }), MEDIA.index);
   const settings = { ...settingsOf(dockerfile), digest };
-  return { to: join(folder, 'image'), base, settings, version: '1.2.3', trees, time };
+  return { to: join(folder, 'image'), base, settings, title: 'drydock', version: '1.2.3', trees, time };
 }
 
 const parsed = <T>(bytes: Buffer): T => JSON.parse(bytes.toString()) as T;
@@ -131,6 +131,45 @@ test('npm run image: a layout whose parts are what their digests say, for each a
     assert.equal(files.get('drydock/node_modules/linked'), '→ ../apps');
     assert.equal(files.has('drydock/bin/node'), false);
   }
+});
+
+test('FIND-24 npm run image: the node image is root, has drydock-node in its PATH, and shares the layer of the programs', async () => {
+  using scratch = scratchFolder();
+  const options = await prepared(scratch.path, ['amd64']);
+  const stage = { ...settingsOf(dockerfile, 'node'), digest: options.settings.digest };
+  const node = { ...options, settings: stage, title: 'drydock-node', to: join(scratch.path, 'node-image') };
+  await image(options);
+  await image(node);
+  const partsOf = (to: string) => {
+    const [index] = parsed<Manifest>(readFileSync(join(to, 'index.json'))).manifests ?? [];
+    const [one] = parsed<Manifest>(readBlob(to, index?.digest ?? '')).manifests ?? [];
+    const { config, layers = [] } = parsed<Manifest>(readBlob(to, one?.digest ?? ''));
+    const said = parsed<{
+      readonly rootfs: { readonly diff_ids: readonly string[] };
+      readonly history: readonly object[];
+      readonly config: Readonly<Record<string, unknown>>;
+    }>(readBlob(to, config?.digest ?? ''));
+    return { layers, said };
+  };
+  const [operators, nodes] = [partsOf(options.to), partsOf(node.to)];
+  assert.deepEqual(nodes.layers.slice(0, -1), operators.layers);
+  assert.deepEqual(
+    nodes.said.rootfs.diff_ids,
+    nodes.layers.map(({ digest }) => digestOf(gunzipSync(readBlob(node.to, digest)))),
+  );
+  assert.equal(nodes.said.history.length, nodes.layers.length);
+  const files = await unpacked(node.to, nodes.layers);
+  assert.equal(files.get('usr/local/bin/drydock-node'), '→ /drydock/apps/node/bin/drydock-node.js');
+  const { User, Entrypoint, Cmd, Env, Labels } = nodes.said.config;
+  assert.deepEqual([User, Entrypoint, Cmd], ['0:0', ['drydock-node'], ['cert-sync']]);
+  assert.deepEqual(Env, ['PATH=/usr/local/bin', 'NODE_ENV=production']);
+  assert.equal((Labels as Readonly<Record<string, string>>)['org.opencontainers.image.title'], 'drydock-node');
+});
+
+test('FIND-24 a stage of the Dockerfile that does more than a link, or does not exist, is refused', () => {
+  const more = dockerfile.replace('RUN ln -s', 'RUN apt-get install curl && ln -s');
+  assert.throws(() => settingsOf(more, 'node'), /only links are made without an engine/);
+  assert.throws(() => settingsOf(dockerfile, 'nodes'), /has no stage nodes/);
 });
 
 test('npm run image: the same input gives the same bytes, another one another digest', async () => {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { tarOf } from './artefacts/archive.ts';
+import { tarOf, tarOfLinks } from './artefacts/archive.ts';
 import { type ImageSettings, settingsOf } from './artefacts/dockerfile.ts';
 import {
   blobPath,
@@ -27,6 +27,8 @@ export interface ImageOptions {
   /** Folder of the OCI image layout that has the base, with all architectures. */
   readonly base: string;
   readonly settings: ImageSettings;
+  /** Its name, for a label. */
+  readonly title: string;
   readonly version: string;
   /** The folder that `npm run dist` made, by architecture as Go calls it. */
   readonly trees: Readonly<Record<string, string>>;
@@ -47,7 +49,7 @@ const NOT_IN_IMAGE = new Set(['bin', 'LICENSE-node']);
  * Makes an image for several architectures without an engine: the layers of a pinned base, and one more with the programs under `/drydock`. The same input gives the same bytes. Resolves with the
  * digest by which it is deployed.
  */
-export async function image({ to, base, settings, version, trees, time }: ImageOptions): Promise<string> {
+export async function image({ to, base, settings, title, version, trees, time }: ImageOptions): Promise<string> {
   const bases = basesOf(base, settings);
   rmSync(to, { recursive: true, force: true });
   createLayout(to);
@@ -57,15 +59,17 @@ export async function image({ to, base, settings, version, trees, time }: ImageO
     if (found === undefined) throw new Error(`image: the base in ${base} has nothing for linux/${architecture}.`);
     const { config, layers = [] } = parsed<Manifest>(readBlob(base, found.digest));
     if (config === undefined) throw new Error(`image: the base for linux/${architecture} has no configuration.`);
-    const tar = await layerOf(tree, time);
-    const layer = putBlob(to, gzipSync(tar, { level: 9 }), MEDIA.layer);
+    // Links are a layer of their own, so that images of the same programs share the large one.
+    const tars = [await layerOf(tree, time)];
+    if (Object.keys(settings.links).length > 0) tars.push(await tarOfLinks(settings.links, time));
+    const own = tars.map((tar) => putBlob(to, gzipSync(tar, { level: 9 }), MEDIA.layer));
     for (const one of layers) takeBlob(base, to, one);
     const was = parsed<Configuration>(readBlob(base, config.digest));
-    const is = configured(was, settings, version, digestOf(tar), time);
+    const is = configured(was, { settings, title, version, time }, tars.map(digestOf));
     const manifest = {
       ...{ schemaVersion: 2, mediaType: MEDIA.manifest },
       config: putBlob(to, jsonBytes(is), MEDIA.config),
-      layers: [...layers.map(asOci), layer],
+      layers: [...layers.map(asOci), ...own],
     };
     const { platform } = found;
     manifests.push({ ...putBlob(to, jsonBytes(manifest), MEDIA.manifest), ...(platform && { platform }) });
@@ -105,16 +109,15 @@ function asOci(layer: Descriptor): Descriptor {
 
 function configured(
   base: Configuration,
-  { env, user, entrypoint, command }: ImageSettings,
-  version: string,
-  diff: string,
-  time: Date,
+  { settings, title, version, time }: Pick<ImageOptions, 'settings' | 'title' | 'version' | 'time'>,
+  diffs: readonly string[],
 ): object {
+  const { env, user, entrypoint, command } = settings;
   const created = time.toISOString();
   const names = new Set(env.map((one) => one.split('=')[0]));
   const kept = (base.config?.Env ?? []).filter((one) => !names.has(one.split('=')[0]));
   const labels = {
-    'org.opencontainers.image.title': 'drydock',
+    'org.opencontainers.image.title': title,
     'org.opencontainers.image.version': version,
     'org.opencontainers.image.licenses': 'Apache-2.0',
   };
@@ -126,8 +129,8 @@ function configured(
       ...{ Env: [...kept, ...env], User: user, Entrypoint: entrypoint, Cmd: command },
       Labels: { ...base.config?.Labels, ...labels },
     },
-    rootfs: { type: 'layers', diff_ids: [...base.rootfs.diff_ids, diff] },
-    history: [...(base.history ?? []), { created, created_by: 'npm run image' }],
+    rootfs: { type: 'layers', diff_ids: [...base.rootfs.diff_ids, ...diffs] },
+    history: [...(base.history ?? []), ...diffs.map(() => ({ created, created_by: 'npm run image' }))],
   };
 }
 
@@ -139,8 +142,14 @@ if (import.meta.main) {
     if (!existsSync(tree)) throw new Error(`image: there is no ${relative(root, tree)}: run "npm run dist" first.`);
     return [arch, tree] as const;
   });
-  const settings = settingsOf(readFileSync(join(root, 'deploy', 'Dockerfile'), 'utf8'));
-  const to = join(root, 'dist', 'image');
-  const made = { to, base: values.base, settings, version, trees: Object.fromEntries(trees), time: modified() };
-  console.log(`${await image(made)}  oci:${relative(process.cwd(), to)}:${version}`);
+  const dockerfile = readFileSync(join(root, 'deploy', 'Dockerfile'), 'utf8');
+  const common = { base: values.base, version, trees: Object.fromEntries(trees), time: modified() };
+  for (const [title, folder, stage] of [
+    ['drydock', 'image', undefined],
+    ['drydock-node', 'node-image', 'node'],
+  ] as const) {
+    const to = join(root, 'dist', folder);
+    const digest = await image({ ...common, to, title, settings: settingsOf(dockerfile, stage) });
+    console.log(`${digest}  oci:${relative(process.cwd(), to)}:${version}`);
+  }
 }

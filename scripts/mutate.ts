@@ -1,31 +1,31 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { cacheDirectory } from '@drydock/sandbox';
 import { tally } from '../packages/model/src/index.ts';
+import { changedFiles } from './changed-files.ts';
 import { root } from './command.ts';
 import { type Mutation, MutationError, mutate, readMutations } from './mutation/mutation.ts';
 import { copyWorkspace, type WorkspaceCopy } from './mutation/workspace-copy.ts';
+import { orRefuse, scriptArguments } from './script-arguments.ts';
 
 /** Longer than any of the listed tests takes on a busy machine; a mutant that hangs is noticed by it. */
 const TIMEOUT_MS = 120_000;
 
-const USAGE = `usage: npm run mutate -- [PACKAGE…] [--only TEXT] [--list] [--seconds N]
+const USAGE = `usage: npm run mutate -- [PACKAGE…] [--only TEXT] [--changed[=REVISION]] [--list] [--seconds N]
 
-Applies the mutations of packages/PACKAGE/mutations.yaml one after the other to a copy of the checkout and runs their tests.
+Applies the mutations of {packages,apps}/PACKAGE/mutations.yaml one after the other to a copy of the checkout and runs their tests.
   --only TEXT    those whose name contains it
+  --changed[=REVISION]  those of files, or with tests, that changed since REVISION (default HEAD)
   --list         print them and run nothing
   --seconds N    as many as fit into that time, starting at another place each day
 Exit code 1 where a mutation survives that is not called equivalent, or an equivalent one is noticed.`;
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    only: { type: 'string', default: '' },
-    list: { type: 'boolean', default: false },
-    seconds: { type: 'string' },
-    help: { type: 'boolean', default: false },
-  },
+const COMMAND = 'npm run mutate';
+const { values, positionals } = scriptArguments(COMMAND, USAGE, {
+  only: { type: 'string', default: '' },
+  changed: { type: 'string' },
+  list: { type: 'boolean', default: false },
+  seconds: { type: 'string' },
 });
 
 type Outcome = 'noticed' | 'survived' | 'equivalent' | 'not equivalent';
@@ -41,14 +41,20 @@ function fail(text: string, code: number): never {
 
 function listed(): readonly Listed[] {
   const known = globSync('{packages,apps}/*/mutations.yaml', { cwd: root }).map(dirname).sort();
-  const wanted = positionals.length === 0 ? known : positionals.map((name) => `packages/${name}`);
+  const wanted =
+    positionals.length === 0 ? known : positionals.map((name) => known.find((one) => one.endsWith(`/${name}`)) ?? name);
   for (const workspace of wanted) {
     if (!existsSync(join(root, workspace, 'mutations.yaml')))
       fail(`mutate: ${workspace} has no mutations.yaml. There are lists for ${known.join(', ')}`, 2);
   }
+  const since = values.changed;
+  const changed = since === undefined ? undefined : new Set(orRefuse(COMMAND, () => changedFiles(since)));
   return wanted.flatMap((workspace) =>
     readMutations(root, workspace)
       .filter(({ name }) => name.includes(values.only))
+      .filter(
+        ({ file, tests }) => changed === undefined || [join(workspace, file), ...tests].some((one) => changed.has(one)),
+      )
       .map((mutation) => ({ workspace, mutation })),
   );
 }
@@ -77,8 +83,9 @@ async function outcomeOf(copy: WorkspaceCopy, { workspace, mutation }: Listed): 
 }
 
 async function main(): Promise<void> {
-  if (values.help) return console.log(USAGE);
   const all = listed();
+  if (all.length === 0 && values.changed !== undefined)
+    return console.log(`mutate: no mutation concerns a file changed since ${values.changed}`);
   if (all.length === 0) fail(`mutate: no mutation's name contains "${values.only}"`, 2);
   if (values.list) {
     for (const { workspace, mutation } of all) console.log(`${workspace}  ${mutation.name}  (${mutation.file})`);

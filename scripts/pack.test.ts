@@ -56,7 +56,7 @@ async function runs(file: string, code: string, env: Readonly<Record<string, str
   const { NODE_OPTIONS: _, NODE_TEST_CONTEXT: __, ...own } = process.env;
   let printed = '';
   for (const node of nodes) {
-    const options = { cwd: world, timeout: 120_000, env: { ...own, ...env } };
+    const options = { cwd: world, timeout: 280_000, env: { ...own, ...env } };
     const { stdout, stderr } = await run(node, [file], options);
     assert.equal(stderr.replace(/^.*ExperimentalWarning.*\n.*\n/m, ''), '', file);
     printed = stdout;
@@ -91,7 +91,7 @@ test('npm run pack: declarations of all packages are found, and what is no strin
   const compile = (file: string) =>
     run(join(root, 'node_modules', '.bin', 'tsc'), [...options, '--ignoreConfig', file], {
       cwd: world,
-      timeout: 120_000,
+      timeout: 280_000,
     });
   await compile('right.mts');
   await assert.rejects(compile('wrong.mts'), ({ stdout: said }: { readonly stdout: string }) => {
@@ -113,7 +113,7 @@ test('FIND-21: npm run pack: a consumer of each package is compiled with all dec
   const files = PACKED.map((name) => `alone-${name}.mts`);
   await run(process.execPath, [compiler.path, ...options, '--types', 'node', ...files], {
     cwd: world,
-    timeout: 120_000,
+    timeout: 280_000,
   });
 });
 
@@ -140,6 +140,7 @@ const entryOf: Readonly<Record<(typeof PACKED)[number], string>> = {
   api: 'readJson',
   crd: 'readCrds',
   durable: 'syncDir',
+  http: 'proxyFromEnv',
   kube: 'createClient',
   model: 'assertLinear',
   sandbox: 'startSandbox',
@@ -161,6 +162,17 @@ test('npm run pack: crd is used as its README says', async () => {
     await copyFile(join(installed('api'), 'crds/drydock.dev_bootimages.yaml'), join(world, `${release}.yaml`));
   const given = `import { readFile } from 'node:fs/promises';\nconst [objects, status, object] = [[], {}, {}] as any;\n`;
   assert.equal(await runs('crd.ts', `${given}${code}console.log(old.name === now.name);`), 'true\n');
+});
+
+test('npm run pack: the sandbox brings the standard CRD sets along, so that they need no Go', async () => {
+  const code = `import { build, crdFolder } from '@drydock/sandbox';
+await build({ servers: [] });
+console.log(crdFolder('openshift-4.14').startsWith(process.env.DRYDOCK_SANDBOX_CACHE));
+`;
+  assert.equal(
+    await runs('crd-sets.js', code, { DRYDOCK_SANDBOX_CACHE: join(world, 'cache'), PATH: '/nowhere' }),
+    'true\n',
+  );
 });
 
 test('npm run pack: sandbox, kube and vsphere are used as their READMEs say, on servers that were built before', async () => {

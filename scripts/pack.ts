@@ -16,7 +16,7 @@ import { promisify } from 'node:util';
 import { root } from './command.ts';
 
 /** The packages that are of use to others, with the one that they share; the rest is run from a checkout or an archive. */
-export const PACKED = ['api', 'crd', 'durable', 'kube', 'model', 'sandbox', 'templates', 'vsphere'] as const;
+export const PACKED = ['api', 'crd', 'durable', 'http', 'kube', 'model', 'sandbox', 'templates', 'vsphere'] as const;
 
 interface Manifest {
   readonly name: string;
@@ -95,6 +95,9 @@ async function layOut(name: string, compiled: string, to: string): Promise<strin
   cpSync(join(root, 'LICENSE'), join(to, 'LICENSE'));
   for (const beside of name === 'sandbox' ? ['go'] : name === 'api' ? ['crds'] : [])
     cpSync(join(from, beside), join(to, beside), { recursive: true });
+  // What sources read as files.
+  for (const file of globSync('src/**/*.{bin,br,json}', { cwd: from }))
+    cpSync(join(from, file), join(to, file.replace(/^src/, 'lib')));
   for (const path of Object.values(manifest.bin ?? {})) {
     mkdirSync(dirname(join(to, path)), { recursive: true });
     const text = readFileSync(join(from, path), 'utf8');

@@ -20,6 +20,8 @@ const LANES = 2;
 /** Without a limit of their own: a slice ends with its time. */
 const TEST = ['--test', '--test-concurrency=1', '--test-reporter=spec'];
 
+// What is rare is played on the real servers.
+process.env['SERVERS'] ||= 'real';
 const built = await run(process.execPath, ['packages/sandbox/bin/drydock-sandbox.js', 'build', '--era', 'E1']);
 if (built !== 0) process.exit(built);
 

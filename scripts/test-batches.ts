@@ -33,7 +33,7 @@ export interface Batch {
 
 /** Whether a test file may run in one process with others, by its path from the root and its text. */
 export function sharesItsProcess(file: string, text: string): boolean {
-  return UNITS.test(file) && !LONG.test(file) && !ALONE.some(([, sign]) => sign.test(text));
+  return UNITS.test(file) && !SERVERS.test(file) && !LONG.test(file) && !ALONE.some(([, sign]) => sign.test(text));
 }
 
 /**

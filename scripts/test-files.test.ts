@@ -3,8 +3,9 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 import { root } from './command.ts';
+import { closureOf, importGraph } from './import-graph.ts';
 import { SOAK_PARTS } from './soak/parts.ts';
-import { filesOf, testFiles } from './test-files.ts';
+import { filesOf, testFiles, testsAt, testsOf } from './test-files.ts';
 
 const SEEDED = /import \{[^}]*\b(?:seeds|repetitions|soaking|firstSeed)\b[^}]*\} from '@drydock\/model'/;
 
@@ -59,4 +60,39 @@ test('each file of a soak belongs to one part', () => {
     SOAK_PARTS.filter(({ files }) => filesOf(files).length === 0).map(({ name }) => name),
     [],
   );
+});
+
+test('a path means a test file, the one beside a source file, or those in a folder', () => {
+  const [source, beside] = ['packages/durable/src/file.ts', 'packages/durable/src/file.test.ts'];
+  assert.deepEqual(testsAt(join(root, source)), [beside]);
+  assert.deepEqual(testsAt(join(root, beside)), [beside]);
+  const inFolder = testsAt(join(root, 'packages/kube'));
+  assert.ok(inFolder.length > 10 && inFolder.every((file) => file.startsWith('packages/kube/')), inFolder.join(' '));
+  assert.throws(() => testsAt(join(root, 'packages/cube')), {
+    name: 'RangeError',
+    message: /does not exist; expected a test file/,
+  });
+  assert.throws(() => testsAt(join(root, 'packages/kube/package.json')), { message: /has no test beside it or in it/ });
+});
+
+test('a change concerns the tests that import it, through packages too, and those that name a changed manifest', () => {
+  const all = testFiles(false);
+  const ofDurable = testsOf(['packages/durable/src/file.ts'], all);
+  assert.ok(ofDurable.includes('packages/durable/src/file.test.ts'));
+  assert.ok(
+    ofDurable.some((file) => file.startsWith('packages/templates/')),
+    'templates imports durable by its name',
+  );
+  assert.ok(!ofDurable.some((file) => file.startsWith('packages/crd/')), 'crd does not import durable');
+  assert.ok(testsOf(['package-lock.json'], all).includes('scripts/supply.test.ts'));
+});
+
+test('the import graph knows each import of the repository', () => {
+  const graph = importGraph();
+  const lost = [...graph].flatMap(([file, imports]) =>
+    [...imports].filter((to) => /\.tsx?$/.test(to) && !graph.has(to)).map((to) => `${file} imports ${to}`),
+  );
+  // A test of mutations has an import in a text.
+  assert.deepEqual(lost, ['scripts/mutation/mutation.test.ts imports scripts/src/age.ts']);
+  assert.ok(closureOf(graph, 'apps/drydock/src/main.ts').has('packages/kube/src/client/rest.ts'));
 });

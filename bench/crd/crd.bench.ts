@@ -5,6 +5,7 @@ import { type Benchmark, compared, type Figure, median } from '../measure.ts';
 import { startWorker, type Worker } from '../worker.ts';
 import { COUNT, DEFINITIONS, type Folders, fill, writeDefinitions } from './cluster.ts';
 import type { WriteJob, WriteResult } from './job.ts';
+import { largePreflight } from './large-preflight.ts';
 import { writeReleases } from './releases.ts';
 
 const ROUNDS = 3;
@@ -22,6 +23,7 @@ export const benchmark: Benchmark = {
     await build({ servers: [], crds: ['openshift-4.17', 'openshift-4.21'], signal });
     using scratch = scratchFolder();
     await check(scratch.path, report, signal);
+    await largePreflight(scratch.path, report, signal);
     await using sandbox = await startSandbox({ signal });
     const folders = writeDefinitions(scratch.path);
     await fill(sandbox, folders, signal);

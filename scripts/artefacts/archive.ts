@@ -21,6 +21,15 @@ export async function archive(folder: string, to: string, options: ArchiveOption
   await pipeline(tarOf(folder, options), createGzip({ level: options.level ?? 9 }), createWriteStream(to));
 }
 
+/** A tar of nothing but symbolic links, each by its path. */
+export async function tarOfLinks(links: Readonly<Record<string, string>>, mtime: Date): Promise<Buffer> {
+  const tar = pack();
+  for (const [name, linkname] of Object.entries(links))
+    tar.entry({ name, type: 'symlink', linkname, mtime, uid: 0, gid: 0 });
+  tar.finalize();
+  return Buffer.concat(await Array.fromAsync(tar as AsyncIterable<Uint8Array>));
+}
+
 /** The tree below a folder as a tar, in chunks; it is read while it is written. */
 export function tarOf(
   folder: string,

@@ -37,7 +37,7 @@ const PROGRAMS = ['drydock', 'node'] as const;
 /** Names by which kubectl looks for its plugin, and for the words of an unfinished line. */
 const PLUGIN = ['kubectl-drydock', 'kubectl_complete-drydock'] as const;
 /** Of others in the one file of the page. */
-const IN_PAGE = ['@preact/signals', '@preact/signals-core', 'preact', 'uplot'] as const;
+const IN_PAGE = ['@preact/signals', '@preact/signals-core', 'preact'] as const;
 
 /** Lays out what all platforms share. */
 export async function layOutCommon(folder: string): Promise<Common> {

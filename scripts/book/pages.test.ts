@@ -45,15 +45,29 @@ function reasons(): ReadonlySet<string> {
     [...read(file).matchAll(/\bskip\(\s*(?:true|false|\w+),\s*'(\w+)'/g)].map(([, reason = '']) => reason),
   );
   const outcomes = sources.flatMap((file) => {
+    const named = [...read(file).matchAll(/\bnoImage\(\s*'(\w+)'/g)].map(([, reason = '']) => reason);
+    const constants = [...read(file).matchAll(/^export const \w*[rR]eason = '(\w+)'/gm)].map(
+      ([, reason = '']) => reason,
+    );
     const of = file.endsWith('/status/boot-image.ts') ? /\breason: '(\w+)'/g : /\breason: '(\w+)',\s*brief:/g;
-    return [...read(file).matchAll(of)].map(([, reason = '']) => reason);
+    return [...named, ...constants, ...[...read(file).matchAll(of)].map(([, reason = '']) => reason)];
   });
   return new Set([...codes, ...skipped, ...outcomes]);
 }
 
 test('FIND-10: troubleshooting has each reason that a BootImage may have, with what to do', () => {
   const known = reasons();
-  for (const seen of ['NamesTaken', 'NobodyLeads', 'NotBegun', 'PinChanged', 'UnknownInfrastructure', 'UpToDate'])
+  // What version 0.1.0 wrote may still be there.
+  assert.match(read('docs/troubleshooting.md'), /`PolicyChanged`/);
+  for (const seen of [
+    'NamesTaken',
+    'NoPolicy',
+    'NobodyLeads',
+    'NotBegun',
+    'PinChanged',
+    'UnknownInfrastructure',
+    'UpToDate',
+  ])
     assert.ok(known.has(seen), seen);
   assert.ok(known.size >= 50, `only ${known.size} reasons were seen`);
   const page = read('docs/troubleshooting.md');

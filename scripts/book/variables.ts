@@ -1,5 +1,13 @@
 import { EXCEPTIONS } from '../../apps/drydock/src/config/exceptions.ts';
-import { flagsOfSetting, type Kind, keyOf, SETTINGS, variableOf } from '../../apps/drydock/src/config/settings.ts';
+import {
+  flagsOfSetting,
+  formerNames,
+  isList,
+  type Kind,
+  keyOf,
+  SETTINGS,
+  variableOf,
+} from '../../apps/drydock/src/config/settings.ts';
 
 const VALUES: Readonly<Record<Kind, string>> = {
   text: 'a text',
@@ -12,7 +20,11 @@ const VALUES: Readonly<Record<Kind, string>> = {
 export function variablesPage(): string {
   const rows = [...SETTINGS.values()].map((setting) => {
     const flags = flagsOfSetting(setting).map(({ flag, of }) => `\`--${flag}\`${of === '' ? '' : ` of ${of}`}`);
-    return `| ${flags.join(', ')} | \`${variableOf(setting)}\` | \`${keyOf(setting)}\` | ${VALUES[setting.kind]} |`;
+    const former = formerNames(setting);
+    const before =
+      former === undefined ? '' : `; also read: \`${former.variable}\` and \`${former.key}\` of earlier versions`;
+    const value = `${VALUES[isList(setting) ? 'list' : setting.kind]}${before}`;
+    return `| ${flags.join(', ')} | \`${variableOf(setting)}\` | \`${keyOf(setting)}\` | ${value} |`;
   });
   const without = [...EXCEPTIONS].map(
     ([name, why]) => `| \`${name.startsWith('--') ? '' : 'drydock '}${name}\` | ${why} |`,
