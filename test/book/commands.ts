@@ -8,12 +8,12 @@ import { commandsOf, type Words } from './shell.ts';
 
 /** Programs of others that the book names, of which nothing is known here but that they exist. */
 const OTHERS: ReadonlySet<string> = new Set(
-  `cat cd command curl date docker drydock-vcenter echo export find git go govc grep jq ldd ln ls mkdir node openssl packer printf set sha256sum skopeo sort source tar terraform umask`.split(
+  `base64 cat cd command curl date docker drydock-vcenter echo export find git go govc grep jq ldd ln ls mkdir node openssl packer printf set sha256sum skopeo sort source tar terraform umask`.split(
     ' ',
   ),
 );
 const KUBECTL: ReadonlySet<string> = new Set(
-  `annotate apply config create delete describe edit get label logs patch port-forward replace rollout version wait`.split(
+  `annotate apply config create delete describe edit exec get label logs patch port-forward replace rollout version wait`.split(
     ' ',
   ),
 );
@@ -51,13 +51,15 @@ export async function commandChecker(): Promise<(line: string) => string | undef
         return ['up', 'build', 'down', 'status'].includes(verb) ? undefined : `the sandbox has no ${verb}`;
       case 'npm':
         if (verb === 'run') return scripts.has(rest[0] ?? '') ? undefined : `there is no script ${rest[0]}`;
-        return verb === 'install' || verb === 'ci' ? undefined : `npm ${verb} is not known here`;
+        return ['install', 'ci', 'test'].includes(verb) ? undefined : `npm ${verb} is not known here`;
       case 'make': {
         const missing = [verb, ...rest].find((word) => word !== '' && !word.includes('=') && !targets.has(word));
         return missing === undefined ? undefined : `the Makefile has no ${missing}`;
       }
       case 'kubectl':
         if (verb === 'drydock') return fault(program, rest);
+        // What runs in the pod.
+        if (verb === 'exec' && rest.includes('--')) return complaint(rest.slice(rest.indexOf('--') + 1));
         return kubectlComplaint([verb, ...rest]);
       case 'helm':
         return helmComplaint(verb, rest, values);

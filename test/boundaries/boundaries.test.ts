@@ -2,72 +2,20 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
-
-const root = join(import.meta.dirname, '..', '..');
-
-/** What the sources of each folder may import of the others; every folder may import `api`. */
-const allowed: Readonly<Record<string, readonly string[]>> = {
-  api: [],
-  'packages/model': [],
-  'packages/durable': [],
-  'packages/crd': [],
-  'packages/kube': [],
-  'packages/vsphere': [],
-  'packages/templates': ['packages/vsphere', 'packages/durable'],
-  'packages/boot-images': ['packages/kube', 'packages/crd', 'packages/templates'],
-  'packages/preflight': ['packages/kube', 'packages/crd'],
-  'packages/release': ['packages/kube', 'packages/crd', 'packages/preflight', 'packages/durable'],
-  'packages/vm-watch': ['packages/kube', 'packages/crd', 'packages/vsphere'],
-  'packages/static-pods': ['packages/kube', 'packages/durable'],
-  'packages/sandbox': [],
-  'apps/node': ['packages/static-pods', 'packages/durable', 'packages/kube'],
-  'apps/page': ['packages/kube', 'packages/boot-images'],
-  'apps/drydock': ['*'],
-  bench: ['*'],
-  scripts: ['*'],
-};
+import { BOUNDARIES, besideOf, folderOf, importsOf, sourceFiles, targetOf } from '../../scripts/boundaries.ts';
+import { root } from '../../scripts/command.ts';
 
 /** Folders that only tests, exported fakes, the demo and the benchmarks may import. */
 const testOnly = ['packages/model', 'packages/sandbox'];
-const folders = Object.keys(allowed);
-const names = new Map(folders.map((folder) => [packageName(folder), folder]));
-
-function packageName(folder: string): string {
-  if (folder === 'scripts') return '(scripts)';
-  return (JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as { name: string }).name;
-}
-
-function folderOf(file: string): string | undefined {
-  return folders.find((folder) => file.startsWith(`${folder}/`));
-}
-
-function importsOf(text: string): readonly string[] {
-  const code = text.replace(/\/\*[\s\S]*?\*\//g, '');
-  return [
-    ...code.matchAll(
-      /(?:^|\n)\s*(?:import|export)\b[^;'"`]*?from\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)\s*import\s*['"]([^'"]+)['"]/g,
-    ),
-  ].map((match) => match[1] ?? match[2] ?? match[3] ?? '');
-}
-
-function targetOf(file: string, specifier: string): string | undefined {
-  if (specifier.startsWith('.')) return folderOf(relative(root, join(root, dirname(file), specifier)));
-  for (const [name, folder] of names) if (specifier === name || specifier.startsWith(`${name}/`)) return folder;
-  return undefined;
-}
+const folders = Object.keys(BOUNDARIES);
 
 test('each folder imports only what the table allows', () => {
-  const files = globSync('{api,packages,apps,bench,scripts}/**/*.{ts,tsx}', {
-    cwd: root,
-    exclude: ['**/node_modules/**', '**/go/**'],
-  })
-    .filter((file) => !file.endsWith('.test.ts'))
-    .sort();
+  const files = sourceFiles().filter((file) => !file.startsWith('test/') && !file.endsWith('.test.ts'));
   const wrong: string[] = [];
   for (const file of files) {
     const from = folderOf(file);
     assert.ok(from !== undefined, `${file} lies in a folder that the table does not name`);
-    const rules = allowed[from] ?? [];
+    const rules = BOUNDARIES[from] ?? [];
     for (const specifier of importsOf(readFileSync(join(root, file), 'utf8'))) {
       const to = targetOf(file, specifier);
       if (to === undefined || to === from || to === 'api') continue;
@@ -78,6 +26,21 @@ test('each folder imports only what the table allows', () => {
   }
   assert.deepEqual(wrong, []);
   assert.ok(files.length >= 80, `only ${files.length} modules were seen: the patterns no longer match the sources`);
+});
+
+test('ARCHITECTURE.md shows the table that is enforced', () => {
+  const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
+  const shown = new Map(
+    [...page.matchAll(/^\| `((?:packages|apps)\/[a-z-]+)` .*\| ([^|]*?) *\|$/gm)].map(([, folder = '', may = '']) => [
+      folder,
+      may,
+    ]),
+  );
+  for (const [folder, may] of Object.entries(BOUNDARIES)) {
+    if (!/^(?:packages|apps)\//.test(folder)) continue;
+    const names = may.map((one) => (one === '*' ? 'all' : one.replace('packages/', '')));
+    assert.equal(shown.get(folder), names.join(', ') || '–', folder);
+  }
 });
 
 /** The rooms of a package: folders directly in its `src`. What lies in `src` itself ties them together, fakes and tests may use all. */
@@ -116,7 +79,8 @@ test('the rooms of a package import one way only', () => {
       const others = imports.get(from) ?? new Set<string>();
       imports.set(from, others);
       for (const specifier of importsOf(readFileSync(join(root, file), 'utf8'))) {
-        const to = specifier.startsWith('.') ? roomOf(relative(root, join(root, dirname(file), specifier))) : undefined;
+        const beside = besideOf(file, specifier);
+        const to = beside === undefined ? undefined : roomOf(beside);
         if (to !== undefined && to !== from) others.add(to);
       }
     }
@@ -132,19 +96,47 @@ test('the rooms of a package import one way only', () => {
   assert.deepEqual(circle(back), ['b', 'c', 'b']);
 });
 
-test('no file imports what imports it', () => {
-  const files = new Set(
-    globSync('{api,packages,apps,bench,scripts,test}/**/*.{ts,tsx}', {
-      cwd: root,
-      exclude: ['**/node_modules/**', '**/go/**'],
-    }),
+/** Who writes and judges schemas for the product: what it uses must not be what it is judged by. */
+const JUDGED = ['packages/crd', '@marcbachmann/cel-js', 're2js'];
+
+test('the embedded API server shares no code with packages/crd', () => {
+  const files = globSync('packages/{sandbox/src/embedded,kube/src/testing/cluster}/**/*.ts', { cwd: root });
+  const seen = new Set<string>();
+  const shared: string[] = [];
+  const visit = (file: string): void => {
+    if (seen.has(file)) return;
+    seen.add(file);
+    for (const specifier of importsOf(readFileSync(join(root, file), 'utf8'))) {
+      if (JUDGED.includes(specifier) || JUDGED.includes(targetOf(file, specifier) ?? ''))
+        shared.push(`${file} imports ${specifier}`);
+      else if (specifier.startsWith('.')) visit(relative(root, join(root, dirname(file), specifier)));
+    }
+  };
+  for (const file of files.filter((one) => !one.endsWith('.test.ts'))) visit(file);
+  assert.deepEqual(shared, []);
+  assert.ok(seen.size >= 40, `only ${seen.size} modules were seen`);
+  assert.ok(
+    JUDGED.includes(targetOf('packages/sandbox/src/x.ts', '@drydock/crd') ?? ''),
+    'a forbidden import would be seen',
   );
+});
+
+test('the sandbox uses of other packages only what they have for tests', () => {
+  const files = globSync('packages/sandbox/src/**/*.ts', { cwd: root }).filter((one) => !one.endsWith('.test.ts'));
+  const others = files.flatMap((file) =>
+    importsOf(readFileSync(join(root, file), 'utf8'))
+      .filter((specifier) => specifier.startsWith('@drydock/') && !/\/testing(\/|$)/.test(specifier))
+      .map((specifier) => `${file} imports ${specifier}`),
+  );
+  assert.deepEqual(others, []);
+});
+
+test('no file imports what imports it', () => {
+  const files = new Set(sourceFiles());
   const imports = new Map<string, ReadonlySet<string>>();
   for (const file of files) {
-    const beside = importsOf(readFileSync(join(root, file), 'utf8'))
-      .filter((specifier) => specifier.startsWith('.'))
-      .map((specifier) => relative(root, join(root, dirname(file), specifier)));
-    imports.set(file, new Set(beside.filter((other) => files.has(other))));
+    const beside = importsOf(readFileSync(join(root, file), 'utf8')).map((specifier) => besideOf(file, specifier));
+    imports.set(file, new Set(beside.filter((other) => other !== undefined && files.has(other)) as string[]));
   }
   assert.equal(circle(imports)?.join(' → '), undefined);
 });
@@ -160,10 +152,7 @@ test('an import that the table forbids is seen', () => {
 
 test('TRUTH-10 one place knows where the cache of the sandbox is', () => {
   const knows = /env\['DRYDOCK_SANDBOX_CACHE'\]|sandbox\/\.cache/;
-  const files = globSync('{api,packages,apps,bench,scripts,test}/**/*.ts', {
-    cwd: root,
-    exclude: ['**/node_modules/**', '**/go/**'],
-  });
+  const files = sourceFiles().filter((file) => file.endsWith('.ts'));
   const others = files.filter((file) => knows.test(readFileSync(join(root, file), 'utf8')));
   // The place, and the test that moves it.
   assert.deepEqual(others.sort(), ['packages/sandbox/src/build.test.ts', 'packages/sandbox/src/paths.ts']);

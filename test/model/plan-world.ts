@@ -293,7 +293,8 @@ export function plannedCalls({ steps }: ClusterPlan): Executed {
     api: steps.flatMap((step): readonly string[] => {
       switch (step.kind) {
         case 'stub':
-          return [`replace secrets ${step.secret}`];
+          // What it says is kept, it is converted, and what keeps it is sealed.
+          return ['-ignition-2', '', '-ignition-2'].map((suffix) => `replace secrets ${step.secret}${suffix}`);
         case 'canary':
           return [`create machines ${step.machine}`, `delete machines ${step.machine}`];
         case 'point':

@@ -61,6 +61,22 @@ const CASES: Readonly<Record<string, Case>> = {
     ...{ at: 1, of: set },
     silent: [['drydock_bootimage_stuck{set="ms/a",reason="NoSpace"}', always(1)]],
   },
+  DrydockStubAuthority: {
+    fires: [
+      ['drydock_bootimage_stub_authority{set="ms/a",status="False",reason="StubAuthorityOutdated"}', always(1)],
+      ['drydock_bootimage_stub_authority{set="ms/b",status="Unknown",reason="StubAuthorityUnknown"}', always(1)],
+    ],
+    ...{ notBefore: 4, at: 6, of: set },
+    silent: [
+      ['drydock_bootimage_stub_authority{set="ms/a",status="Unknown",reason="StubAuthorityIncomplete"}', always(1)],
+      ['drydock_bootimage_stub_authority{set="ms/b",status="True",reason="StubAuthorityExpiresSoon"}', always(1)],
+    ],
+  },
+  DrydockStubAuthorityExpires: {
+    fires: [['drydock_bootimage_stub_authority{set="ms/a",status="True",reason="StubAuthorityExpiresSoon"}', '1x120']],
+    ...{ notBefore: 59, at: 61, of: set },
+    silent: [['drydock_bootimage_stub_authority{set="ms/a",status="True",reason="StubAuthorityTrusted"}', always(1)]],
+  },
   DrydockDatastoreSpace: {
     fires: [['drydock_bootimage_stuck{set="ms/a",reason="NoSpace"}', always(1)]],
     ...{ notBefore: 14, at: 16, of: set },

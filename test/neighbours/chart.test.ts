@@ -74,7 +74,7 @@ async function played(resources: readonly string[], components: readonly string[
   const folder = await mkdtemp(join(tmpdir(), 'drydock-kustomize-'));
   try {
     const paths = (names: readonly string[]) => names.map((name) => relative(folder, join(deploy, name)));
-    const images = [{ name: 'drydock', newTag: '0.1.0' }];
+    const images = ['drydock', 'drydock-node'].map((name) => ({ name, newTag: '0.1.0' }));
     const kustomization = { resources: paths(resources), components: paths(components), images };
     await writeFile(join(folder, 'kustomization.yaml'), JSON.stringify(kustomization));
     const { stdout } = await run(kustomize, ['build', folder], { maxBuffer: 2 ** 26 });
@@ -120,6 +120,8 @@ test('the chart renders what kustomize itself makes of the components: the page,
   for (const [values, resources, components] of [
     [[], ['operator'], []],
     [['page=true'], ['operator'], ['page']],
+    [['node.enabled=true'], ['operator', 'node'], []],
+    [['node.enabled=true', 'node.install=true'], ['operator', 'node'], ['node/install']],
     [['release.enabled=true'], ['operator', 'release'], []],
     [
       ['release.enabled=true', 'release.clusterVersion=true', 'page=true', 'rights.clusterAPICanary=true'],
@@ -128,11 +130,16 @@ test('the chart renders what kustomize itself makes of the components: the page,
     ],
   ] as const)
     assert.deepEqual(
-      byName(await rendered('drydock', 'definitions=false', ...values)),
+      byName((await rendered('drydock', 'definitions=false', ...values)).filter(({ kind }) => kind !== 'Namespace')),
       byName(await played(resources, components)),
       values.join(' '),
     );
   await assert.rejects(rendered('drydock', 'release.clusterVersion=true'), /needs release\.enabled/);
+  const lists = await rendered('drydock', 'node.enabled=true', 'node.certSync.secrets={a,b}');
+  const [{ data } = assert.fail('no ConfigMap')] = lists.filter(
+    ({ kind, metadata }) => kind === 'ConfigMap' && metadata.namespace === 'drydock-node',
+  ) as unknown as readonly { readonly data: Readonly<Record<string, string>> }[];
+  assert.deepEqual(JSON.parse(data['cert-sync.json'] ?? ''), { secrets: ['a', 'b'] });
 });
 
 test('in another namespace, and for Cluster API alone, nothing is left in the one of the manifests', {
@@ -156,6 +163,10 @@ test('in another namespace, and for Cluster API alone, nothing is left in the on
   const more = ['page=true', 'release.enabled=true', 'release.clusterVersion=true', 'rights.clusterAPICanary=true'];
   const whole = JSON.stringify(await rendered('harbour', ...more));
   assert.ok(!whole.includes('"namespace":"drydock"'));
+  assert.ok(
+    whole.includes('"resources":["namespaces"],"resourceNames":["harbour"]') ||
+      whole.includes('"resourceNames":["harbour"],"resources":["namespaces"]'),
+  );
   for (const arg of ['--lease-namespace=harbour', '--release-account=harbour/drydock-cluster-version'])
     assert.ok(whole.includes(`"${arg}"`), arg);
 });

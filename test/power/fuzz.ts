@@ -67,7 +67,7 @@ export async function fuzz(
 /** How to have the failures of a report again; empty where there is none. */
 export function again({ wrong }: FuzzReport, file: string): string {
   return [...wrong]
-    .map(([seed, said]) => `seed ${seed}: ${said}\nAgain: DRYDOCK_SEED=${seed} node --test ${file}`)
+    .map(([seed, said]) => `seed ${seed}: ${said}\nAgain: DRYDOCK_SEED=${seed} npm test -- ${file}`)
     .join('\n');
 }
 

@@ -139,7 +139,7 @@ test('the policies refuse what the platform cannot do, with upstream’s words, 
   assert.match(await said({}, 'other'), /The one MachineConfiguration that counts is named cluster/);
 
   const words = (platforms: string): RegExp =>
-    new RegExp(`denied request: This feature is only supported on these platforms: ${platforms}\\. `);
+    new RegExp(`denied request: This feature is only supported on these platforms: ${platforms}[.”]`);
   for (const [type, workers, masters] of [
     ['BareMetal', false, false],
     ['VSphere', true, false],

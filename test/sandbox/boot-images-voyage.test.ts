@@ -10,9 +10,11 @@ import {
   base64,
   clusterTag,
   credentials,
+  dataUrl,
   type Image,
   installerTemplate,
   machineApi,
+  machineConfigAuthority,
   oldRelease,
   serverName,
 } from './support/voyage-cluster.ts';
@@ -90,7 +92,7 @@ test('BI-V31 BI-V163 a release is imported once for two sets, their spec 2 stub 
   };
   assert.deepEqual(ignition, {
     config: { merge: [{ source: 'https://api-int.voyage.example:22623/config/worker', verification: {} }] },
-    security: { tls: { certificateAuthorities: [{ source: 'data:text/plain;charset=utf-8;base64,ZGVtbw==' }] } },
+    security: { tls: { certificateAuthorities: [{ source: dataUrl(machineConfigAuthority.certificate) }] } },
     version: '3.5.0',
   });
   const annotation = 'machineconfiguration.openshift.io/stub-ignition-upgraded';

@@ -24,7 +24,7 @@ import * as fc from 'fast-check';
 import { resourceSchemas } from './support/crd-arbitrary.ts';
 import { anything, Crossings, removeCrd, taken } from './support/crd-bridge.ts';
 import { generatedCrd } from './support/crd-differential.ts';
-import { WANTS_E1 } from './support/crd-eras.ts';
+import { SKIPS_JUDGED, WANTS_E1 } from './support/crd-eras.ts';
 import { changed } from './support/crd-loosened.ts';
 import { diceOf, resourceOf } from './support/crd-samples.ts';
 import { type CrdServer, connectCrdServer } from './support/crd-server.ts';
@@ -82,7 +82,10 @@ const LANES = soaking || ONLY !== undefined ? 1 : 4;
 const ERAS_ASKED = WANTS_E1 ? API_SERVER_ERAS : (['E2'] as const);
 
 for (const era of ERAS_ASKED)
-  suite(`TRUTH-11 TRUTH-12 TRUTH-16 a bridge on a real server of era ${era}`, { concurrency: LANES }, () => {
+  suite(`TRUTH-11 TRUTH-12 TRUTH-16 a bridge on a real server of era ${era}`, {
+    concurrency: LANES,
+    skip: SKIPS_JUDGED,
+  }, () => {
     let sandbox: Sandbox;
     let server: CrdServer;
     before(async () => {

@@ -8,7 +8,7 @@ import { after, before, suite, test } from 'node:test';
 import type { Crd, Json, JsonObject } from '@drydock/crd';
 import { readCrd } from '@drydock/crd';
 import { clusterVersionCrd, clusterVersionObject } from '@drydock/crd/testing';
-import { type Sandbox, type ScratchFolder, scratchFolder, startSandbox } from '@drydock/sandbox';
+import { type Sandbox, type ScratchFolder, scratchFolder, startSandbox, withoutRealServers } from '@drydock/sandbox';
 import { Agent, request } from 'undici';
 import { CRDS, type CrdServer, connectCrdServer, headOf, pathOf } from './support/crd-server.ts';
 import { crdOf, setTrap } from './support/crd-trap.ts';
@@ -166,7 +166,11 @@ suite('preflight of a real cluster', () => {
     assert.ok(reportOf(one).groups.some((group) => group.class === 'ORPHAN' && group.crd === hidden.name));
   });
 
-  test('objects that the server cannot convert leave their kind undecided, and the rest goes on', async () => {
+  test('objects that the server cannot convert leave their kind undecided, and the rest goes on', {
+    skip: withoutRealServers(
+      'the embedded API server does not fail where a conversion webhook cannot be reached by its Service',
+    ),
+  }, async () => {
     const version = (name: string, storage: boolean): JsonObject => ({
       name,
       served: true,

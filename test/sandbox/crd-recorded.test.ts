@@ -6,7 +6,7 @@ import { connectCrdServer } from './support/crd-server.ts';
 import { digestOf, readVerdicts, recording, replaying, type Verdicts, writeVerdicts } from './support/crd-verdicts.ts';
 
 // The verdicts of servers of all eras, recorded once, so that every run compares with 20,000 of them in seconds and without a server. To record them anew, as a change of the generator
-// demands: DRYDOCK_RECORD=1 node --test test/sandbox/crd-recorded.test.ts
+// demands: DRYDOCK_RECORD=1 npm test -- test/sandbox/crd-recorded.test.ts
 
 const KINDS = generatedKinds(77, 150, 'rec');
 const ERAS = ['E0', 'E1', 'E2'] as const;

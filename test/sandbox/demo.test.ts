@@ -5,7 +5,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { recordProcess, scratchFolder } from '@drydock/sandbox';
+import { backendLine, backendOf, recordProcess, scratchFolder } from '@drydock/sandbox';
 
 const program = join(import.meta.dirname, '../../apps/drydock/bin/drydock.js');
 
@@ -29,7 +29,8 @@ async function demo(scratch: string, ...args: readonly string[]): Promise<Ended>
     once(child, 'exit') as Promise<[number | null]>,
   ]);
   assert.deepEqual(await readdir(temp), [], 'a file was left behind');
-  return { code, out, errors };
+  // Lines that only say how long a step takes already depend on the machine.
+  return { code, out: out.replaceAll(/^ {3}… \d+ s\n/gm, ''), errors };
 }
 
 test('the demo: a boot image over a SIGKILL, a bad image that reaches no set and a set that goes back, one release on several clouds, a watch over killed sessions, the way back and forth over a trap, and its rehearsal; no file is left', async () => {
@@ -42,6 +43,7 @@ test('the demo: a boot image over a SIGKILL, a bad image that reaches no set and
   const [watch = '', backAndForth = ''] = rest.split('\nROLLBACK: ');
   const [rollback = '', rehearsal = ''] = backAndForth.split('\nREHEARSAL: ');
 
+  assert.ok(out.startsWith(`${backendLine(backendOf())}\n`), head);
   assert.match(head, /SIGKILL to process \d+/);
   assert.match(head, /ms\/worker-owned\s+Skipped/);
   const newest = head.slice(head.lastIndexOf("vCenter's own inventory"));
@@ -92,6 +94,13 @@ test('the demo: a boot image over a SIGKILL, a bad image that reaches no set and
   assert.match(rollback, /3 writes, none refused; left out of the status/);
   assert.match(rollback, /17 capabilities enabled, OperatorLifecycleManagerV1 among them, .*; lost: 0\n$/);
 
+  if (backendOf() === 'embedded') {
+    assert.match(
+      rehearsal,
+      /needs the real servers\..*\n\n? +\$ make servers && SERVERS=real \.\/drydock demo --chapters rehearsal\n$/,
+    );
+    return;
+  }
   assert.match(rehearsal, /nothing that the manager wrote was refused: [1-9]\d* writes\n/);
   assert.match(rehearsal, /forward again everything is there: 3 objects, lost: 0\n/);
   assert.match(

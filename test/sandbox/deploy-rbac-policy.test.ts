@@ -22,6 +22,13 @@ const onRequest: ReadonlySet<string> = new Set([
 const manifests = kustomizations.flatMap(manifestsOf);
 /** By request, where Cluster API is. */
 const clusterApiCanary = manifestsOf('cluster-api-canary');
+/** For pods on nodes, in a namespace of their own; a component, which is read as a list of documents. */
+const onNodes = [
+  ...manifestsOf('../node'),
+  ...parseAllDocuments(readFileSync(join(root, 'deploy/node/install/rights.yaml'), 'utf8')).map(
+    (document) => document.toJS() as Manifest,
+  ),
+];
 /** By request, for an account of its own. */
 const release = [...manifestsOf('release'), ...manifestsOf('release/cluster-version')];
 
@@ -65,7 +72,9 @@ function offences(rule: PolicyRule, namespace: string | undefined): readonly str
   const canary = resources.join() === 'machines' && verbs.join() === 'get,create,delete';
   // What kept the pin of a set that is gone goes with the pin: an owner that does not exist would take it too early.
   const pinned = resources.join() === 'bootimages' && verbs.join() === 'patch,delete';
-  const deletes = own || canary || pinned;
+  // An old stub goes by its name, one image later.
+  const oldStub = resources.join() === 'secrets' && resourceNames.every((name) => name.endsWith('-ignition-2'));
+  const deletes = own || canary || pinned || (oldStub && resourceNames.length > 0);
   const wrong = verbs
     .filter((verb) => !VERBS.has(verb) && !(deletes && verb === 'delete'))
     .map((verb) => `verb ${verb}`);
@@ -208,7 +217,7 @@ test('docs/install.md has a row for each rule', () => {
   // Cells are padded.
   const page = readFileSync(join(root, 'docs/install.md'), 'utf8').replaceAll(/ {2,}/g, ' ');
   let rows = 0;
-  for (const { kind, metadata, rules = [] } of rolesOf([...manifests, ...release])) {
+  for (const { kind, metadata, rules = [] } of rolesOf([...manifests, ...release, ...onNodes])) {
     for (const { apiGroups, resources, verbs } of rules) {
       const where = kind === 'ClusterRole' ? 'everywhere' : (metadata.namespace ?? 'machines');
       const named = resources.map((one) => `\`${[one, ...apiGroups.filter((group) => group !== '')].join('.')}\``);
@@ -218,7 +227,8 @@ test('docs/install.md has a row for each rule', () => {
     }
   }
   assert.equal(
-    page.split('\n').filter((line) => /^\| [a-z-]+ \| (get|list|create|patch|update|impersonate)/.test(line)).length,
+    page.split('\n').filter((line) => /^\| [a-z-]+ \| (get|list|create|patch|update|impersonate|use)/.test(line))
+      .length,
     rows,
   );
 });
@@ -236,6 +246,7 @@ const changes = ({ resources, verbs }: PolicyRule, kinds: readonly string[]): bo
   resources.some((one) => kinds.includes(one)) &&
   verbs.some((verb) => !['get', 'list', 'watch', 'impersonate'].includes(verb));
 const WORKLOADS = ['pods', 'deployments', 'daemonsets', 'statefulsets', 'replicasets', 'jobs', 'cronjobs'];
+const TOKENS = 'serviceaccounts/token';
 const CLUSTER = ['nodes', 'namespaces', 'serviceaccounts', 'customresourcedefinitions'];
 
 /** How each sentence under "What it never may do" begins, and whether a rule breaks it. */
@@ -243,17 +254,29 @@ const NEVER: Readonly<Record<string, (rule: PolicyRule, folder: string) => boole
   'Use a wildcard': (rule) => Object.values(rule).flat().join().includes('*'),
   'Create, change, delete or enter pods': (rule) =>
     changes(rule, WORKLOADS) || rule.resources.some((one) => one.startsWith('pods/')),
-  'Change or delete a node': (rule) => changes(rule, CLUSTER) || rule.apiGroups.includes('rbac.authorization.k8s.io'),
-  'Create, patch or delete a Secret': ({ resources, verbs, resourceNames = [] }) =>
-    resources.includes('secrets') &&
-    (resourceNames.length === 0 || verbs.some((verb) => !['get', 'list', 'watch', 'update'].includes(verb))),
+  'Change or delete a node': (rule) => {
+    // A subresource counts, too, except tokens: whoever requests one acts as the ServiceAccount, see below.
+    const resources = rule.resources.filter((one) => one !== TOKENS).map((one) => one.split('/')[0] ?? '');
+    const rbac = rule.apiGroups.includes('rbac.authorization.k8s.io') ? resources : [];
+    return changes({ ...rule, resources }, [...CLUSTER, ...rbac]);
+  },
+  'Create or patch a Secret': ({ resources, verbs, resourceNames = [] }) => {
+    const may = ['get', 'list', 'watch', 'update'];
+    const oldStub = resourceNames.every((name) => name.endsWith('-ignition-2'));
+    return (
+      resources.includes('secrets') &&
+      (resourceNames.length === 0 || verbs.some((verb) => !may.includes(verb) && !(oldStub && verb === 'delete')))
+    );
+  },
   'Change what the cluster is asked to be': (rule, folder) =>
     changes(rule, ['clusterversions', 'infrastructures']) ||
     (folder !== 'stand-in' &&
       changes(rule, ['configmaps']) &&
       rule.resourceNames?.includes('coreos-bootimages') === true),
   'Act as a user or a group': ({ resources, verbs, resourceNames = [] }) =>
-    verbs.includes('impersonate') && (resources.join() !== 'serviceaccounts' || resourceNames.length === 0),
+    resourceNames.length === 0
+      ? verbs.includes('impersonate') || resources.includes(TOKENS)
+      : verbs.includes('impersonate') && resources.join() !== 'serviceaccounts',
 };
 
 test('FIND-7: docs/install.md says what no rule allows, and lists all that may be deleted or impersonated', () => {
@@ -268,10 +291,12 @@ test('FIND-7: docs/install.md says what no rule allows, and lists all that may b
     assert.deepEqual(broken, [], sentence);
   }
   assert.equal(sentences.length, Object.keys(NEVER).length);
-  const rows = section.split('\n').filter((line) => /^\| `[a-z/-]+` \| (delete|impersonate) /.test(line));
+  const rows = section.split('\n').filter((line) => /^\| `[a-z/-]+` \| (delete|impersonate|create) /.test(line));
   const rights = allRules.flatMap(({ folder, rule: { apiGroups, resources, verbs, resourceNames = [] } }) =>
     verbs
-      .filter((verb) => !['get', 'list', 'watch', 'create', 'update', 'patch'].includes(verb))
+      .filter(
+        (verb) => !['get', 'list', 'watch', 'create', 'update', 'patch'].includes(verb) || resources.includes(TOKENS),
+      )
       .map((verb) => {
         const what = resources.map((one) => `\`${[one, ...apiGroups.filter((group) => group !== '')].join('.')}\``);
         const names = resourceNames.map((name) => ` \`${name}\``).join();

@@ -241,6 +241,9 @@ test('two processes, each with the rights of its role alone, do all that they ca
   assert.deepEqual(roles.flatMap(refused), []);
 });
 
+/** An old stub goes an image and an hour later: `FIND-9` of packages/boot-images has the call. */
+const LATER = /^delete secrets of .*: get,update,delete secrets\. worker-user-data-ignition-2$/;
+
 test('each call is permitted by a rule, and each rule, each verb in it and each name is needed by a call', () => {
   for (const account of roles) {
     const calls = callsOf(account);
@@ -248,7 +251,8 @@ test('each call is permitted by a rule, and each rule, each verb in it and each 
     assert.ok(calls.length > 50, `${calls.length} calls of ${account}`);
     assert.deepEqual(uncovered(calls, grants), [], `without a rule of ${account}`);
     assert.deepEqual(superfluous(calls, grants), [], `${account} has more than it needs`);
-    assert.deepEqual(unusedParts(calls, grants), [], `${account} has more than it needs`);
+    const unused = (of: readonly Grant[]) => unusedParts(calls, of).filter((part) => !LATER.test(part));
+    assert.deepEqual(unused(grants), [], `${account} has more than it needs`);
 
     // What one rule less, one more, and a verb too many would look like.
     const [first, ...rest] = grants as [Grant, ...Grant[]];
@@ -257,7 +261,7 @@ test('each call is permitted by a rule, and each rule, each verb in it and each 
     const more = { role: 'more', rule: { apiGroups: [''], resources: ['configmaps'], verbs: ['delete'] } };
     assert.equal(superfluous(calls, [...grants, more]).length, 1);
     const longer = { ...first, rule: { ...first.rule, verbs: [...verbs, 'delete'] } };
-    assert.equal(unusedParts(calls, [longer, ...rest]).length, first.rule.resources.length);
+    assert.equal(unused([longer, ...rest]).length, first.rule.resources.length);
   }
 });
 

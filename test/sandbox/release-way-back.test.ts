@@ -6,6 +6,7 @@ import { ClusterVersion, Lease } from '@drydock/api';
 import { type JsonObject, readCrd, readCrds } from '@drydock/crd';
 import { clusterVersionManifest } from '@drydock/crd/testing';
 import { soaking } from '@drydock/model';
+import { withoutRealServers } from '@drydock/sandbox';
 import { eventually } from './support/kube-kinds.ts';
 import { accountNamespace } from './support/rbac-manifests.ts';
 import { kubeconfigOf, userOf } from './support/rbac-voyage.ts';
@@ -14,9 +15,11 @@ import { account, C13, C14, CV, fits, key, startWayBackRig, type WayBackRig } fr
 
 // Going back across a minor as it is deployed: the operator with the rights of its role, in the name of an account, on a real API server that tolerates nothing that is illegal (era E0), and writers of statuses beside it.
 
+const withoutOracle = withoutRealServers('it judges what kube-apiserver stores and refuses');
+
 let world: WayBackRig;
 before(async () => {
-  world = await startWayBackRig();
+  if (withoutOracle === false) world = await startWayBackRig();
 });
 after(async () => {
   await world?.[Symbol.asyncDispose]();
@@ -79,14 +82,14 @@ const fixture = (minor: number): string =>
 const isHere = existsSync(fixture(13));
 
 test('RB-R89 RB-R91 RB-R94 4.13 → 4.14 → 4.13 → 4.14: no 422 for us nor for any operator, nothing is lost, webhooks go before what they ask about', {
-  skip: isHere && !soaking && 'the shipped definitions are here, and tried',
+  skip: withoutOracle || (isHere && !soaking && 'the shipped definitions are here, and tried'),
 }, async () => {
   await voyage((minor) => clusterVersionManifest(minor));
   await world.gone();
 });
 
 test('RB-R89 RB-R91 RB-R94 the same with the definitions of 4.13 and 4.14 as they were shipped', {
-  skip: !isHere && 'there are no fixtures here',
+  skip: withoutOracle || (!isHere && 'there are no fixtures here'),
 }, async () => {
   await voyage((minor) => {
     const [crd] = readCrds(readFileSync(fixture(minor), 'utf8'), `4.${minor}`);
@@ -95,7 +98,9 @@ test('RB-R89 RB-R91 RB-R94 the same with the definitions of 4.13 and 4.14 as the
   await world.gone();
 });
 
-test('RB-R99 --dry-run and preflight say all of it by reads alone; RB-R98 a finding that came after the last look stops the request', async () => {
+test('RB-R99 --dry-run and preflight say all of it by reads alone; RB-R98 a finding that came after the last look stops the request', {
+  skip: withoutOracle,
+}, async () => {
   const images = await world.releases((minor) => clusterVersionManifest(minor));
   {
     await using _running = await world.operator();
@@ -149,7 +154,9 @@ test('RB-R99 --dry-run and preflight say all of it by reads alone; RB-R98 a find
   await world.gone();
 });
 
-test('no operator leads: the command goes the way itself, under its Lease; interrupted it says what stands, and the same command goes on', async () => {
+test('no operator leads: the command goes the way itself, under its Lease; interrupted it says what stands, and the same command goes on', {
+  skip: withoutOracle,
+}, async () => {
   const images = await world.releases((minor) => clusterVersionManifest(minor));
   {
     await using _running = await world.operator();

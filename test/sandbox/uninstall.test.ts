@@ -118,7 +118,7 @@ interface Node {
 }
 
 /** What is installed where somebody asks for it. */
-const optional = ['../policies', '../monitoring'];
+const optional = ['../policies', '../monitoring', '../node', 'page'];
 
 /** As docs/install.md says; there is nobody here who would make pods of the Deployment. */
 async function install(): Promise<void> {
@@ -193,6 +193,9 @@ const guarded = (): Promise<true> =>
     (await client.get(Zone, zone)).metadata.finalizers === undefined ? undefined : true,
   );
 
+/** What an uninstallation leaves on purpose: of Drydock's Secrets, the one that people made. */
+const STAYS = ['Namespace /drydock', 'Namespace /drydock-node', 'Secret drydock/drydock-mark-key'];
+
 /** Everything in the cluster that bears our name, but for the ownership ledger, which stays. */
 async function ours(): Promise<readonly string[]> {
   const kinds = new Set(['../operator', 'machines', ...optional].flatMap(manifestsOf).map(kindOf));
@@ -235,6 +238,7 @@ test('TRUTH-5 an upgrade: the next operator takes over at once, nothing is made 
     'ValidatingAdmissionPolicy ',
     'ValidatingAdmissionPolicyBinding ',
     'Service ',
+    'DaemonSet ',
     'PodDisruptionBudget ',
     'ServiceMonitor ',
     'PrometheusRule ',
@@ -297,7 +301,7 @@ test('TRUTH-5 uninstall takes off what is ours, says what stays, and nothing han
       () => true,
     ),
   );
-  assert.deepEqual(await ours(), ['Namespace /drydock']);
+  assert.deepEqual(await ours(), STAYS);
   assert.equal((await client.get(MachineSet, { namespace: machineApi, name: 'worker' })).metadata.name, 'worker');
   const names = (await switchboard.templates()).map(({ name }) => name);
   assert.deepEqual(names, [installerTemplate], 'what is in vCenter stays');
@@ -323,5 +327,5 @@ test('TRUTH-5 what was uninstalled can be installed again, and goes on with the 
   await client.delete(Deployment, { namespace: accountNamespace, name: 'drydock' });
   const { code, errors } = await drydock('uninstall', '--yes', ...trusted());
   assert.equal(code, 0, errors);
-  assert.deepEqual(await ours(), ['Namespace /drydock']);
+  assert.deepEqual(await ours(), STAYS);
 });

@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { after, before, suite, test } from 'node:test';
-import { connectSwitchboard, startSandbox, type VCenterEndpoint, type VCenterSandbox } from '@drydock/sandbox';
+import {
+  connectSwitchboard,
+  startEmbeddedVCenter,
+  startSandbox,
+  type VCenterEndpoint,
+  withoutRealServers,
+} from '@drydock/sandbox';
 import { connectVCenter, type VCenter } from '@drydock/vsphere';
 import { type ScenarioPlaces, VCENTER_SCENARIOS } from '@drydock/vsphere/testing';
 import { Agent, request } from 'undici';
@@ -43,37 +49,49 @@ async function makeTag(endpoint: VCenterEndpoint, ca: string): Promise<void> {
   }
 }
 
-suite('vCenter scenarios against the simulator', () => {
-  let sandbox: VCenterSandbox;
-  let vcenter: VCenter;
-  let libraries: LibraryKeeper;
-  before(async () => {
-    sandbox = await startSandbox({ vcenter: true, kubernetes: false });
-    const endpoint = sandbox.vcenter;
-    const ca = readFileSync(endpoint.ca, 'utf8');
-    await makeTag(endpoint, ca);
-    vcenter = connectVCenter({
-      url: endpoint.url,
-      credentials: async () => ({ user: endpoint.user, password: endpoint.password }),
-      tls: { ca },
-    });
-    const datastore = (await vcenter.findByPath(PLACES.datastore))?.value ?? '';
-    libraries = await libraryKeeper(endpoint, datastore);
-  });
-  after(async () => {
-    await libraries?.[Symbol.asyncDispose]();
-    await vcenter?.[Symbol.asyncDispose]();
-    await sandbox?.[Symbol.asyncDispose]();
-  });
-  for (const scenario of VCENTER_SCENARIOS) {
-    test(scenario.name, () => {
-      const switchboard = connectSwitchboard(sandbox.vcenter.switchboard);
-      return scenario.run(vcenter, {
-        ...PLACES,
-        addLibraryItem: (library, name, files) => libraries.add(library, name, files),
-        denyPrivileges: (names) => switchboard.denyPrivileges(names),
-        convertToMachine: ({ value }) => switchboard.convertVm(value, 'machine'),
+/** What answers: the embedded vCenter, and govmomi's simulator, which needs Go once. */
+const BACKENDS: Readonly<Record<string, () => Promise<{ readonly vcenter: VCenterEndpoint } & AsyncDisposable>>> = {
+  embedded: async () => {
+    const vcenter = await startEmbeddedVCenter();
+    return { vcenter, [Symbol.asyncDispose]: () => vcenter[Symbol.asyncDispose]() };
+  },
+  real: () => startSandbox({ backend: 'real', vcenter: true, kubernetes: false }),
+};
+
+for (const [backend, start] of Object.entries(BACKENDS)) {
+  const skip = backend === 'real' && withoutRealServers("govmomi's simulator passes the same scenarios");
+  suite(`vCenter scenarios against the ${backend} vCenter`, { skip }, () => {
+    let sandbox: { readonly vcenter: VCenterEndpoint } & AsyncDisposable;
+    let vcenter: VCenter;
+    let libraries: LibraryKeeper;
+    before(async () => {
+      sandbox = await start();
+      const endpoint = sandbox.vcenter;
+      const ca = readFileSync(endpoint.ca, 'utf8');
+      await makeTag(endpoint, ca);
+      vcenter = connectVCenter({
+        url: endpoint.url,
+        credentials: async () => ({ user: endpoint.user, password: endpoint.password }),
+        tls: { ca },
       });
+      const datastore = (await vcenter.findByPath(PLACES.datastore))?.value ?? '';
+      libraries = await libraryKeeper(endpoint, datastore);
     });
-  }
-});
+    after(async () => {
+      await libraries?.[Symbol.asyncDispose]();
+      await vcenter?.[Symbol.asyncDispose]();
+      await sandbox?.[Symbol.asyncDispose]();
+    });
+    for (const scenario of VCENTER_SCENARIOS) {
+      test(scenario.name, () => {
+        const switchboard = connectSwitchboard(sandbox.vcenter.switchboard);
+        return scenario.run(vcenter, {
+          ...PLACES,
+          addLibraryItem: (library, name, files) => libraries.add(library, name, files),
+          denyPrivileges: (names) => switchboard.denyPrivileges(names),
+          convertToMachine: ({ value }) => switchboard.convertVm(value, 'machine'),
+        });
+      });
+    }
+  });
+}

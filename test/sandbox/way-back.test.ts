@@ -90,9 +90,9 @@ const pinned = (release: string) =>
 test('history, revert and release, with the operator as a process: no upload, no move by the next release, and back', async () => {
   const history = await image('history', set);
   assert.equal(history.code, 0, history.errors);
-  assert.match(history.out, new RegExp(`${second} +release +InUse`));
+  assert.match(history.out, new RegExp(`${second} +release +\\S+ +InUse`));
   // The operator looks at a place a minute after it moved a set; a revert looks now, and so does this.
-  assert.match(history.out, new RegExp(`${first} +release +Replaced +\\S+ +\\S+ +yes `), history.out);
+  assert.match(history.out, new RegExp(`${first} +release +\\S+ +Replaced +yes\\n`), history.out);
   assert.doesNotMatch(history.out, /not looked at/);
   const before = await voyage.template(set);
   const { count } = await voyage.switchboard.uploads();
@@ -147,7 +147,10 @@ test('history, revert and release, with the operator as a process: no upload, no
   );
   assert.equal(kept?.pins?.[0]?.liftedReason, 'they boot again');
   const after = await image('history', set);
-  assert.match(after.out, /\nPINNED-TO .*\n.* they boot again\n.* nodes do not boot .* another pin replaced it\n/);
+  assert.match(
+    after.out,
+    /\nWHEN +WHO +PINS\n.* lifted: they boot again\n[\s\S]* lifted: another pin replaced it\n.* pinned to \S+: nodes do not boot\n/,
+  );
   const told = await drydock('history', set);
   assert.match(told.out, new RegExp(` its pin to ${first} was lifted: they boot again\\n`));
   assert.match(told.out, new RegExp(` was pinned to ${first}: nodes do not boot\\n`));
@@ -324,7 +327,11 @@ test('a plan is applied as it was printed, refused beside an operator and in ano
             .slice(since)
             .map(({ verb, resource, name }) => `${verb} ${resource} ${name}`),
         ),
-        sorted(['update secrets worker-user-data-2019', `patch machinesets ${planned}`]),
+        // What the old stub said is kept, and then sealed.
+        sorted([
+          ...['', '-ignition-2', '-ignition-2'].map((suffix) => `update secrets worker-user-data-2019${suffix}`),
+          `patch machinesets ${planned}`,
+        ]),
       );
       const again = await image('apply', file, '--yes');
       assert.deepEqual([again.code, again.out], [0, 'Nothing of the plan is left to do.\n'], again.errors);

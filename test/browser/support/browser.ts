@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import axe from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 
@@ -82,10 +82,22 @@ export async function accessibility(page: Page): Promise<readonly string[]> {
   return found.violations;
 }
 
-/** Keeps a picture where somebody wants to look at it. */
-export async function picture(page: Page, name: string): Promise<void> {
-  const folder = process.env['DRYDOCK_SCREENSHOTS'];
-  if (folder === undefined) return;
-  mkdirSync(folder, { recursive: true });
-  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+/** Where pictures of the page are kept. */
+export const pictures: string =
+  process.env['DRYDOCK_SCREENSHOTS'] ?? resolve(import.meta.dirname, '../../../.cache/page');
+
+/** Keeps a picture of the page, its first `height` pixels. */
+export async function picture(page: Page, name: string, height: number): Promise<void> {
+  mkdirSync(pictures, { recursive: true });
+  const { width, whole } = await page.evaluate(() => ({
+    width: window.innerWidth,
+    whole: document.documentElement.scrollHeight,
+  }));
+  const clip = { x: 0, y: 0, width, height: Math.min(height, whole), scale: 1 };
+  const browser = await page.context().newCDPSession(page);
+  // A quarter of what a PNG needs; Playwright itself has no WebP.
+  const wanted = { format: 'webp', quality: 75, clip, captureBeyondViewport: true } as const;
+  const { data } = await browser.send('Page.captureScreenshot', wanted);
+  await browser.detach();
+  writeFileSync(join(pictures, `${name}.webp`), Buffer.from(data, 'base64'));
 }

@@ -1,13 +1,12 @@
 import type { Event } from '@drydock/api';
 import type { PageWorld } from '@drydock/page';
-import { currentSet, RELEASES, type SyntheticSet, syntheticWorld } from './synthetic-world.ts';
+import { currentSet, NOW, RELEASES, type SyntheticSet, syntheticWorld } from './synthetic-world.ts';
 
 const [north, south] = ['vcenter-north.harbour.example', 'vcenter-south.harbour.example'];
 
 /** A world in which everything is that the page can show. */
 export function demonstration(): PageWorld {
-  const now = new Date();
-  const ago = (minutes: number): string => new Date(now.getTime() - minutes * 60_000).toISOString();
+  const ago = (minutes: number): string => `${new Date(NOW.getTime() - minutes * 60_000).toISOString().slice(0, 19)}Z`;
   const uploading: SyntheticSet = {
     ...currentSet('worker-b', north, 'fd-north-2'),
     ...{ phase: 'Uploading', current: RELEASES.old, since: ago(2), progress: '41% 96MiB/s 13s' },
@@ -29,7 +28,7 @@ export function demonstration(): PageWorld {
   const pinned: SyntheticSet = {
     ...currentSet('infra', south, 'fd-south-2'),
     ...{ current: RELEASES.old, target: RELEASES.old, progress: 'pinned by alice until 2027-01-01T00:00:00Z' },
-    pin: { release: RELEASES.old, by: 'alice', until: '2027-01-01T00:00:00Z' },
+    pin: { release: RELEASES.old, by: 'alice', since: ago(9000), until: '2027-01-01T00:00:00Z' },
   };
   const sets = [currentSet('worker-a', north, 'fd-north-1'), uploading, failed, pinned];
   const event = (minutes: number, reason: string, note: string, type = 'Normal'): Event => ({
@@ -37,7 +36,7 @@ export function demonstration(): PageWorld {
     ...{ eventTime: ago(minutes), reportingController: 'drydock.dev/boot-images', reason, note, type },
     regarding: { kind: 'BootImage', name: 'ms-worker-c' },
   });
-  return syntheticWorld(sets, now, {
+  return syntheticWorld(sets, {
     events: [
       event(5, 'CanaryFailed', 'machine canary-worker-c-x7k2p did not become a node', 'Warning'),
       event(26, 'Imported', `harbour-rhcos-fd-south-1-${RELEASES.wanted}-507eb234 is complete and verified`),
@@ -63,8 +62,12 @@ export function demonstration(): PageWorld {
     ],
     notes: [
       {
-        text: 'ClusterOperator machine-config (machine-config-operator) holds minor upgrades up since 3h: boot images are too old',
+        text: `ClusterOperator machine-config (machine-config-operator) holds minor upgrades up since ${ago(180)}: boot images are too old`,
         nextStep: 'drydock status -o wide, for the sets whose images are too old or fail',
+      },
+      {
+        text: `The status of bootimages.drydock.dev machines/ms-infra is not written since ${ago(4)}: the API server is busy`,
+        nextStep: 'it is tried again; if it lasts, see why the API server is busy',
       },
     ],
   });

@@ -13,6 +13,9 @@ export interface SyntheticSet extends BootImageStatus {
 /** The release that is asked for, and the one before. */
 export const RELEASES = { wanted: '9.8.20260802-0', old: '9.6.20260512-0' } as const;
 
+/** When these worlds are read. */
+export const NOW: Date = new Date('2026-08-24T09:00:00Z');
+
 /** A set that is as it should be. */
 export function currentSet(name: string, region: string, domain: string): SyntheticSet {
   const { wanted, old } = RELEASES;
@@ -27,7 +30,7 @@ export function currentSet(name: string, region: string, domain: string): Synthe
 }
 
 /** A world with these sets. What else it has is said by `more`. */
-export function syntheticWorld(sets: readonly SyntheticSet[], now: Date, more: Partial<PageWorld> = {}): PageWorld {
+export function syntheticWorld(sets: readonly SyntheticSet[], more: Partial<PageWorld> = {}): PageWorld {
   const images = sets.map(
     ({ name, region: _region, domain: _domain, pin, ...status }): BootImage => ({
       metadata: { name: `ms-${name}`, namespace: 'machines' },
@@ -46,13 +49,13 @@ export function syntheticWorld(sets: readonly SyntheticSet[], now: Date, more: P
   );
   const regions = [...new Set(sets.map(({ region }) => region))];
   return {
-    ...{ now, images, tree: clusterTree({ images, places, name: 'harbour', policies: [], now }) },
-    leader: { state: 'led', text: 'drydock-7f4c leads boot images since 3h' },
+    ...{ now: NOW, images, tree: clusterTree({ images, places, name: 'harbour', policies: [], now: NOW }) },
+    leader: { state: 'led', text: 'drydock-7f4c leads boot images since 2026-08-02T06:12:44Z' },
     logins: [],
     vcenters: {
       kind: 'read',
       value: regions.map((server) => ({
-        ...{ server, asOf: now.toISOString(), version: '8.0.3 build 24022510', sessions: 1 },
+        ...{ server, asOf: NOW.toISOString(), version: '8.0.3 build 24022510', sessions: 1 },
         datastores: [...new Set(sets.filter(({ region }) => region === server).map(({ domain }) => domain))].map(
           (domain) => ({ path: `/DC0/datastore/${domain}`, failureDomains: [domain], accessible: true, free: 2 ** 41 }),
         ),
@@ -77,4 +80,24 @@ export function thousandSets(): readonly SyntheticSet[] {
         }
       : set;
   });
+}
+
+/** Three machine sets whose names are as long as people make them. */
+export function longNames(): PageWorld {
+  const set = (letter: string): SyntheticSet => ({
+    ...currentSet(
+      `harbour-4qxl2-worker-eu-central-north-${letter}-compute-optimised`,
+      'vcenter-north.datacentre-one.harbour.example',
+      `fd-eu-central-north-rack-${letter}-17`,
+    ),
+    current: '418.94.202501221327-0',
+  });
+  const path = `/DC0/datastore/${'cluster-of-datastores-'.repeat(3)}1`;
+  const failed = {
+    phase: 'Failed',
+    reason: 'Timeout',
+    message: `the upload of sha256:${'0123456789abcdef'.repeat(4)} to ${path} ended`,
+    nextStep: `look at ${path}`,
+  };
+  return syntheticWorld([set('a'), set('b'), { ...set('c'), ...failed }]);
 }

@@ -14,6 +14,7 @@ import {
   type Switchboard,
   startNeighbour,
   type VCenterSandbox,
+  withoutRealServers,
 } from '@drydock/sandbox';
 import { base64, machineApi, machineSet, place, serverName } from '../../sandbox/support/voyage-cluster.ts';
 import { leadTo } from './vcenter-proxy.ts';
@@ -21,7 +22,7 @@ import { leadTo } from './vcenter-proxy.ts';
 /** Why its tests are skipped; false where they are wanted. */
 export const skipNeighbours: string | false =
   process.env['DRYDOCK_NEIGHBOURS'] === '1' || process.env['DRYDOCK_SOAK'] !== undefined
-    ? false
+    ? withoutRealServers('programs of upstream run on kube-apiserver')
     : 'needs real programs of upstream, which take minutes to build: set DRYDOCK_NEIGHBOURS=1';
 
 /** The login of the vCenter for machines. */

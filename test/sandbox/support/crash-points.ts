@@ -1,3 +1,4 @@
+import type { Secret } from '@drydock/api';
 import type { Call } from '@drydock/sandbox';
 import type { ApiWrite } from './api-gate.ts';
 import type { CrashPoint } from './crash-rig.ts';
@@ -38,7 +39,9 @@ const writeNames = [
   'ledger template',
   'Event Imported',
   'BootImage Switching',
+  'old stub',
   'user data',
+  'old stub immutable',
   'machine set',
   'Event Switched',
   'Event Retained',
@@ -59,13 +62,16 @@ export const firstPoint: CrashPoint = {
   api: (write) => writeName(write) === 'POST bootimages',
 };
 
-/** What a write is about; undefined for the heartbeat of the Lease, which is no part of a publication. */
+/** What a write is about; undefined for the heartbeat of the Lease, and for progress that only a slow machine reports: neither is part of each publication. */
 export function writeName({ verb, resource, body }: ApiWrite): string | undefined {
   switch (resource) {
     case 'leases':
       return undefined;
-    case 'secrets':
-      return 'user data';
+    case 'secrets': {
+      const { metadata, immutable } = JSON.parse(body) as Secret;
+      if (!metadata.name.endsWith('-ignition-2')) return 'user data';
+      return immutable === true ? 'old stub immutable' : 'old stub';
+    }
     case 'machinesets':
       return 'machine set';
     case 'events':
@@ -74,8 +80,10 @@ export function writeName({ verb, resource, body }: ApiWrite): string | undefine
       return `ledger ${stageIn(body)}`;
     case 'clusteroperators/status':
       return 'verdict';
-    case 'bootimages/status':
-      return `BootImage ${(JSON.parse(body) as { readonly status: { readonly phase: string } }).status.phase}`;
+    case 'bootimages/status': {
+      const { phase } = (JSON.parse(body) as { readonly status: { readonly phase: string } }).status;
+      return phase === 'Publishing' ? undefined : `BootImage ${phase}`;
+    }
     case 'machineconfigurations/status': {
       const { status } = JSON.parse(body) as { readonly status: Conditions };
       const progressing = status.conditions?.find(({ type }) => type === 'BootImageUpdateProgressing');

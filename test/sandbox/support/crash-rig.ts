@@ -3,6 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Lease, Secret } from '@drydock/api';
+import { emptyOldStub } from '@drydock/boot-images';
+import { keyOf } from '@drydock/kube';
 import type { Rule, VmView } from '@drydock/sandbox';
 import { type ApiGate, type ApiWrite, openApiGate } from './api-gate.ts';
 import { importedDigest } from './imported-digest.ts';
@@ -57,6 +59,8 @@ export interface Program {
   args(at: { readonly voyage: Voyage; readonly kubeconfig: string; readonly folder: string }): readonly string[];
 }
 
+const stubName = 'worker-user-data-2019';
+
 /** `drydock operator`, with the flags that the sandbox needs. */
 export const operatorProgram: Program = {
   module: join(import.meta.dirname, '../../../apps/drydock/bin/drydock.js'),
@@ -88,7 +92,7 @@ export async function startCrashRig(voyage: Voyage, set: string, program: Progra
   const kubeconfig = join(directory, `${set}.kubeconfig`);
   await writeFile(kubeconfig, gate.kubeconfig, { mode: 0o600 });
   const folder = await voyage.folder(set);
-  await voyage.createSet({ name: set, folder, userData: 'worker-user-data-2019' });
+  await voyage.createSet({ name: set, folder, userData: stubName });
   const observer = starting.use(await startObserver(voyage.sandbox, set, folder));
   const args = program.args({ voyage, kubeconfig, folder });
   let running: Process = startProcess(program.module, args, files);
@@ -107,8 +111,7 @@ export async function startCrashRig(voyage: Voyage, set: string, program: Progra
     observer,
     crash: async (image, points, { first, done }) => {
       const { switchboard } = voyage;
-      const stub = userData('worker-user-data-2019', '2.2.0');
-      await voyage.client.mergePatch(Secret, { namespace: machineApi, name: stub.metadata.name }, { data: stub.data });
+      await restoreOldStub(voyage);
       const before = await switchboard.vms();
       await switchboard.resetUploads();
       observer.complaints();
@@ -154,6 +157,15 @@ async function arm(voyage: Voyage, gate: ApiGate, point: CrashPoint, when: When)
       await rule.remove();
     },
   };
+}
+
+/** The stub is of Ignition 2 again, and nothing keeps it yet. */
+async function restoreOldStub({ client }: Voyage): Promise<void> {
+  const old = userData(stubName, '2.2.0');
+  await client.mergePatch(Secret, keyOf(old), { data: old.data });
+  const empty = emptyOldStub(stubName);
+  await client.delete(Secret, keyOf(empty));
+  await client.create(Secret, empty);
 }
 
 /** What 15 s without a renewal do. */

@@ -8,7 +8,7 @@ import {
   type Json,
   type JsonObject,
   judge,
-  pathText,
+  type Path,
   prune,
   readCrd,
   type Schema,
@@ -238,7 +238,7 @@ function wide(crd: Crd): Crd {
 }
 
 /** Calls `work` for all, eight at a time. */
-async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+export async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const queue = items.values();
   await Promise.all(
     Array.from({ length: 8 }, async () => {
@@ -249,6 +249,12 @@ async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>):
 
 /** Stores all subjects while their definitions take anything, and narrows the definitions. */
 export async function prepare(server: CrdServer, kinds: readonly Kind[]): Promise<void> {
+  await store(server, kinds);
+  await Promise.all(kinds.map(({ crd }) => server.install(crd)));
+}
+
+/** Stores all subjects under definitions that take anything. */
+export async function store(server: CrdServer, kinds: readonly Kind[]): Promise<void> {
   await Promise.all(kinds.map(({ crd }) => server.install(wide(crd))));
   const subjects = kinds.flatMap(({ crd, subjects: all }) => all.map((subject) => ({ crd, subject })));
   await eachOf(subjects, async ({ crd, subject: { name, raw } }) => {
@@ -259,7 +265,6 @@ export async function prepare(server: CrdServer, kinds: readonly Kind[]): Promis
     const written = await server.call({ method: 'PUT', path: pathOf(crd, name, '/status'), body });
     if (written.status !== 200) throw new Error(`the status of ${crd.name} ${name} is not stored: ${written.message}`);
   });
-  await Promise.all(kinds.map(({ crd }) => server.install(crd)));
 }
 
 /** Removes the definitions, and with them all objects. */
@@ -377,7 +382,16 @@ function textsOf(pairs: readonly (readonly [reason: string, field: string])[]): 
 function fieldOf(cause: Cause, endpoint: string, era: Era): string {
   const ofSchema = !cause.keyword.startsWith('x-kubernetes-');
   const bare = era === 'E0' && endpoint === 'status' && ofSchema;
-  return pathText(bare ? cause.path.slice(1) : cause.path);
+  return fieldText(bare ? cause.path.slice(1) : cause.path);
+}
+
+/** A place as a server names it: keys have no quotes. */
+function fieldText(path: Path): string {
+  if (path.length === 0) return '<nil>';
+  return path
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`))
+    .join('')
+    .replace(/^\./, '');
 }
 
 /** Keys of maps come as `.key` from the schema and as `[key]` from rules. */
@@ -385,7 +399,8 @@ function withDots(field: string): string {
   return field.replaceAll(/\[([^\]\d][^\]]*)\]/g, '.$1');
 }
 
-function sorted(value: Json): Json {
+/** With its keys in one order. */
+export function sorted(value: Json): Json {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isMap(value)) return value;
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-import { API_SERVER_ERAS, type ApiServerEra } from '@drydock/sandbox';
+import { API_SERVER_ERAS, type ApiServerEra, withoutRealServers } from '@drydock/sandbox';
 
 /**
  * The eras that this run has servers for. The older binary costs minutes of building, so it is wanted only where somebody says so, and in a soak; whoever leaves it out says so by
@@ -18,3 +18,6 @@ export function skips(era: ApiServerEra): string | false {
 
 /** See {@link WANTS_E1}. */
 export const ERAS_HERE: readonly ApiServerEra[] = API_SERVER_ERAS.filter((era) => skips(era) === false);
+
+/** Why a test is skipped that holds our reading of schemas to that of kube-apiserver, or false: no other server may be its judge. */
+export const SKIPS_JUDGED: string | false = withoutRealServers('kube-apiserver is the judge of how schemas are read');

@@ -1,5 +1,6 @@
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join, matchesGlob, relative, resolve } from 'node:path';
+import { settingsOf } from '../../../scripts/artefacts/dockerfile.ts';
 import { build } from '../../../scripts/build.ts';
 
 /** What a container of the image is started as. */
@@ -8,6 +9,8 @@ export interface ImageConfig {
   readonly env: Readonly<Record<string, string>>;
   /** `uid:gid`. */
   readonly user: string;
+  /** Symbolic links besides the programs, by their path from the root. */
+  readonly links: Readonly<Record<string, string>>;
 }
 
 const root = resolve(import.meta.dirname, '../../..');
@@ -18,16 +21,18 @@ const BUILT_BY =
 
 /**
  * Lays out what `deploy/Dockerfile` puts under `/drydock`, without an engine: the build of this checkout, whose sources its COPY lines and the ignore file let
- * through, and in place of `npm ci` the packages that the lock file does not call for development. Any line that is not understood here throws.
+ * through, and in place of `npm ci` the packages that the lock file does not call for development. Any line that is not understood here throws. `stage` is the target of the build, the operator's by default.
  */
-export async function layImage(target: string): Promise<ImageConfig> {
+export async function layImage(target: string, stage?: string): Promise<ImageConfig> {
   const ignored = ignoreRules(readFileSync(join(root, 'deploy/Dockerfile.dockerignore'), 'utf8'));
-  const env: Record<string, string> = {};
-  let [entrypoint, user, stages]: [readonly string[], string, number] = [[], '', 0];
-  for (const line of readFileSync(join(root, 'deploy/Dockerfile'), 'utf8').split('\n')) {
+  const dockerfile = readFileSync(join(root, 'deploy/Dockerfile'), 'utf8');
+  const { env, user, entrypoint, links } = settingsOf(dockerfile, stage);
+  let stages = 0;
+  for (const line of dockerfile.split('\n')) {
     const [word = '', ...rest] = line.split(' ');
-    const last = rest.at(-1) ?? '';
-    if (line === '' || word.startsWith('#') || word === 'CMD' || line === 'WORKDIR /drydock') continue;
+    if (line === '' || word.startsWith('#') || line === 'WORKDIR /drydock') continue;
+    // What `settingsOf` reads.
+    if (['CMD', 'ENV', 'USER', 'ENTRYPOINT'].includes(word) || line.startsWith('RUN ln -s ')) continue;
     if (word === 'FROM') stages += 1;
     else if (word === 'COPY' && stages === 1) {
       for (const source of rest.slice(0, -1)) {
@@ -37,14 +42,11 @@ export async function layImage(target: string): Promise<ImageConfig> {
     } else if (line === `RUN ${BUILT_BY}`) {
       await build(target);
       layPackages(target);
-    } else if (word === 'ENV') env[last.split('=')[0] ?? ''] = last.split('=')[1] ?? '';
-    else if (word === 'USER') user = last;
-    else if (word === 'ENTRYPOINT') entrypoint = JSON.parse(rest.join(' ')) as readonly string[];
-    else if (!/^COPY --from=install \/drydock\/(\S+) \/drydock(\/\1)?$/.test(line))
+    } else if (!/^COPY --from=install \/drydock\/(\S+) \/drydock(\/\1)?$/.test(line))
       throw new Error(`deploy/Dockerfile: what is ${line}?`);
   }
   chmodSync(target, 0o755);
-  return { entrypoint, env, user };
+  return { entrypoint, env: Object.fromEntries(env.map((one) => one.split('=') as [string, string])), user, links };
 }
 
 /** The rules of an ignore file: the last that matches a path, or a folder above it, decides. */

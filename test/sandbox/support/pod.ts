@@ -8,7 +8,13 @@ import type { ImageConfig } from './image.ts';
 /** As much of a pod's specification as is played here. */
 export interface PodSpec {
   readonly containers: readonly Container[];
-  readonly volumes: readonly { readonly name: string; readonly emptyDir?: unknown; readonly configMap?: unknown }[];
+  readonly volumes: readonly {
+    readonly name: string;
+    readonly emptyDir?: unknown;
+    readonly configMap?: unknown;
+    readonly hostPath?: { readonly path: string };
+  }[];
+  readonly securityContext?: { readonly runAsUser?: number };
 }
 
 /** One container. */
@@ -53,7 +59,7 @@ export function noPods(): string | undefined {
 
 /**
  * Runs the container of a pod as a container runtime would, but for the network: a root of its own that nobody can write to, its volumes, the token of its
- * ServiceAccount, a user that nobody knows, no capability and no way to one. Only libraries are this machine's. Nothing of it outlives the process.
+ * ServiceAccount, the user of the pod or else one that nobody knows, no capability and no way to one. Only libraries are this machine's. Nothing of it outlives the process.
  */
 export function startPod(spec: PodSpec, setting: PodSetting): RunningPod {
   const [container] = spec.containers;
@@ -67,6 +73,10 @@ export function startPod(spec: PodSpec, setting: PodSetting): RunningPod {
       ? `mkdir -p ${at}; mount --bind ${setting.volumes[name]} ${at}`
       : `mkdir -p ${at}; mount -t tmpfs -o mode=777 tmpfs ${at}`;
   });
+  const user = String(spec.securityContext?.runAsUser ?? UID);
+  const links = Object.entries(setting.image.links).map(
+    ([path, to]) => `mount -t tmpfs -o mode=755 tmpfs ${dirname(path)}; ln -s ${to} ${path}`,
+  );
   const account = join(root, 'var/run/secrets/kubernetes.io/serviceaccount');
   const script = `
     mkdir -p ${root}; mount -t tmpfs -o mode=755 tmpfs ${root}; cd ${root}
@@ -74,10 +84,11 @@ export function startPod(spec: PodSpec, setting: PodSetting): RunningPod {
     for one in bin sbin lib lib64; do if [ -L /$one ]; then cp -P /$one .; elif [ -d /$one ]; then mkdir $one; mount --bind /$one $one; fi; done
     mount --rbind /usr usr; mount --rbind /dev dev; mount --rbind /proc proc
     mount --bind ${dirname(process.execPath)} opt/node; mount --bind ${setting.tree} drydock
+    ${links.join('\n')}
     ${mounts.join('\n')}
     mkdir -p ${account}; mount --bind ${setting.serviceAccount} ${account}
     mount -o remount,ro ${root}
-    exec chroot ${root} setpriv --reuid=${UID} --regid=0 --clear-groups --bounding-set=-all --inh-caps=-all --no-new-privs "$@"`;
+    exec chroot ${root} setpriv --reuid=${user} --regid=0 --clear-groups --bounding-set=-all --inh-caps=-all --no-new-privs "$@"`;
   const file = join(setting.files, 'log');
   const log = openSync(file, 'a');
   const env = {

@@ -34,7 +34,9 @@ const of = (kind: string, plural: string, group: string, scope: 'Cluster' | 'Nam
 const KINDS: readonly Resource<Manifest>[] = [
   of('Namespace', 'namespaces', '', 'Cluster'),
   of('ConfigMap', 'configmaps', '', 'Namespaced'),
+  of('Secret', 'secrets', '', 'Namespaced'),
   of('Deployment', 'deployments', 'apps', 'Namespaced'),
+  of('DaemonSet', 'daemonsets', 'apps', 'Namespaced'),
   of('NetworkPolicy', 'networkpolicies', 'networking.k8s.io', 'Namespaced'),
   of('ValidatingAdmissionPolicy', 'validatingadmissionpolicies', 'admissionregistration.k8s.io', 'Cluster'),
   of(
@@ -94,9 +96,9 @@ export async function apply(client: Pick<KubeClient, 'raw'>, manifests: readonly
     try {
       await client.raw({ method: 'POST', path, body: manifest });
     } catch (error) {
-      // Whoever made the Secret of the mark key made the namespace first: what the manifest says of it is added.
-      if (manifest.kind !== 'Namespace' || !isAlreadyExists(error)) throw error;
-      const live = `${api}/${plural}/${manifest.metadata.name}?fieldValidation=Strict`;
+      // Whoever made the Secret of the mark key made the namespace first, and Secrets with old stubs outlive an uninstallation: what the manifest says is added.
+      if (!['Namespace', 'Secret'].includes(manifest.kind) || !isAlreadyExists(error)) throw error;
+      const live = `${api}${within}/${plural}/${manifest.metadata.name}?fieldValidation=Strict`;
       await client.raw({ method: 'PATCH', path: live, body: manifest, contentType: 'application/merge-patch+json' });
     }
   }

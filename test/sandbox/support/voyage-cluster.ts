@@ -8,8 +8,9 @@ import {
   Namespace,
   Secret,
 } from '@drydock/api';
-import { goldenName, goldenNamespace } from '@drydock/boot-images';
+import { emptyOldStub, goldenName, goldenNamespace } from '@drydock/boot-images';
 import { type Client, statusWriter } from '@drydock/kube';
+import { type Authority, createAuthority } from '@drydock/sandbox';
 
 /** Namespace of machine sets, their secrets and their BootImages. */
 export const machineApi = 'openshift-machine-api';
@@ -107,8 +108,13 @@ export async function createPlatform(client: Client, spec: ClusterSpec): Promise
     metadata: { name: 'cluster' },
     spec: { managementState: 'Managed' },
   } as MachineConfiguration);
+  await client.create(ConfigMap, {
+    metadata: { namespace: 'kube-system', name: 'root-ca' },
+    data: { 'ca.crt': machineConfigAuthority.certificate },
+  });
   await client.create(Secret, userData('worker-user-data', '3.4.0'));
   await client.create(Secret, userData('worker-user-data-2019', '2.2.0'));
+  await client.create(Secret, emptyOldStub('worker-user-data-2019'));
   await client.create(ConfigMap, { metadata: { namespace: goldenNamespace, name: goldenName }, data: spec.golden });
 }
 
@@ -185,13 +191,21 @@ export function machineSet({ name, folder, userData: secret = 'worker-user-data'
   };
 }
 
+/** Signs the certificate of machine-config-server, which nobody runs here. */
+export const machineConfigAuthority: Authority = createAuthority('machine-config-server');
+
+/** A bundle as stubs have it. */
+export function dataUrl(pem: string): string {
+  return `data:text/plain;charset=utf-8;base64,${base64(pem)}`;
+}
+
 /** A pointer configuration that machines start from, in the spec of its time. */
 export function userData(name: string, version: '2.2.0' | '3.4.0'): Secret {
   const source = 'https://api-int.voyage.example:22623/config/worker';
   const stub = {
     ignition: {
       config: version === '2.2.0' ? { append: [{ source, verification: {} }] } : { merge: [{ source }] },
-      security: { tls: { certificateAuthorities: [{ source: 'data:text/plain;charset=utf-8;base64,ZGVtbw==' }] } },
+      security: { tls: { certificateAuthorities: [{ source: dataUrl(machineConfigAuthority.certificate) }] } },
       version,
     },
   };
