@@ -32,6 +32,7 @@ import type { Logger } from 'pino';
 import { clusterApiPart, type Worlds, worldsOf } from './cluster-api-part.ts';
 import { type ClusterFlags, clusterFlags, connect } from './connect.ts';
 import { exitCode, UsageError } from './exit.ts';
+import { portNumber, wholeNumber } from './flag-numbers.ts';
 import { imageMirrors, mirrorPairs } from './image-mirrors.ts';
 import { storeDuring } from './image-store.ts';
 import { type LeaseFlags, leaseFlags, leaseTimes } from './lease-times.ts';
@@ -98,13 +99,13 @@ export function addOperator(program: Command): void {
       '127.0.0.1',
     )
     .option('--cache-dir <folder>', 'where downloaded images are kept', join(homedir(), '.cache', 'drydock', 'images'))
-    .option('--cache-size <GiB>', 'most that the image cache may hold', integer, 8)
+    .option('--cache-size <GiB>', 'most that the image cache may hold', wholeNumber, 8)
     .option('--image-mirror <from=to...>', 'read images whose address begins with from at to, http(s) or file')
     .option(
       '--image-mirrors-file <file>',
       'the same, one a line, also with user:password (or set DRYDOCK_IMAGE_MIRRORS)',
     )
-    .option('--keep <count>', 'templates of each failure domain that stay as a way back', integer, 2)
+    .option('--keep <count>', 'templates of each failure domain that stay as a way back', wholeNumber, 2)
     .option(
       '--vsphere-provider-namespace <name>',
       'where Cluster API keeps the Secrets of VSphereClusterIdentities',
@@ -390,19 +391,7 @@ function stampOf(text: string): Stamp {
   return { release, hash };
 }
 
-function portNumber(text: string): number {
-  const value = integer(text);
-  if (value > 65_535) throw new InvalidArgumentError('a port is expected, at most 65535.');
-  return value;
-}
-
 function address(text: string): string {
   if (text !== '*' && isIP(text) === 0) throw new InvalidArgumentError('an IP address or * is expected.');
   return text;
-}
-
-function integer(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError('a whole number is expected.');
-  return value;
 }

@@ -83,7 +83,8 @@ export type ExplainPorts = Pick<
 /** What becomes of a set, in short. */
 export type Conclusion = Pick<Explanation, 'step' | 'why' | 'whyAlone' | 'nextAlone' | 'nextStep' | 'edits'>;
 /** An answer is yes, in these words, or no, with what becomes of the set. */
-type Found = string | { readonly text: string; readonly outcome: SetOutcome };
+/** A string answers yes; without an outcome, the answer is unknown and stops nothing. */
+type Found = string | { readonly text: string; readonly outcome?: SetOutcome };
 
 /** What a look found out about one set. */
 export interface Look {
@@ -140,9 +141,10 @@ export async function lookAtSet(
   const ask = async (question: ExplainedQuestion, look: () => Found | Promise<Found>): Promise<void> => {
     try {
       const found = await look();
-      const [answer, text] = typeof found === 'string' ? (['yes', found] as const) : (['no', found.text] as const);
+      const { text, outcome } = typeof found === 'string' ? { text: found } : found;
+      const answer = typeof found === 'string' ? 'yes' : outcome === undefined ? 'unknown' : 'no';
       answers.push({ question, answer, text });
-      if (typeof found !== 'string') first ??= { outcome: found.outcome };
+      if (outcome !== undefined) first ??= { outcome };
     } catch (error) {
       options.signal?.throwIfAborted();
       const text = errorText(error);
@@ -301,10 +303,15 @@ async function stubFound(
   if (secret === undefined) return 'the set names no user-data Secret';
   const way = stubSecretOf(set, stubSecret);
   const wayBack = wayBackOf(set, world.bootImage(keyOf(imageOf(set)))?.status, question?.input.pin);
-  const { converts, edit } = await foreseeUserData(client, { secret, stubSecret: way, wayBack, now: now(), ...call });
+  const foreseen = await foreseeUserData(client, { secret, stubSecret: way, wayBack, now: now(), ...call });
+  const { converts, edit, oldStubMissing } = foreseen;
   const to = edit === undefined ? undefined : leafText(edit.to);
   if (converts !== undefined)
     return `user-data Secret ${converts} has a stub of Ignition 2: it is converted, and Secret ${oldStubName(converts)} keeps what it says now`;
+  if (oldStubMissing)
+    return {
+      text: `the set goes back to an image of before its stub was converted, and Secret ${oldStubName(secret)} does not keep the old stub: new machines start with the converted one, of Ignition 3, which an image of OpenShift 4.5 or earlier does not understand`,
+    };
   if (to === oldStubName(secret))
     return `the set goes back to an image of before its stub was converted: it is switched to Secret ${to}, which keeps the old stub`;
   if (to !== undefined && secret === oldStubName(to))

@@ -1,4 +1,5 @@
 import { oneLine } from '@drydock/api/text';
+
 /** `SHADOWS_LEFT`: a probe could not remove its definitions. */
 export type PreflightErrorCode = 'SHADOWS_LEFT';
 

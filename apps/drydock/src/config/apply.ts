@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { oneLine } from '@drydock/api/text';
+import { oneLine, wordWithoutSecrets } from '@drydock/api/text';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { UsageError } from '../exit.ts';
 import { lineage } from '../template/flags.ts';
@@ -162,7 +162,7 @@ async function assertOwn({ setting, words, from, text }: Found): Promise<void> {
 function parsedValue(option: Option, { setting, words, text }: Found): unknown {
   if (setting.kind !== 'list' && words.length > 1)
     throw new UsageError(
-      `${text} names ${words.length} vCenters, and this verb speaks to one: add --${flagOf(option)} ${words[0]}`,
+      `${text} names ${words.length} vCenters, and this verb speaks to one: add --${flagOf(option)} ${wordWithoutSecrets(words[0] ?? '')}`,
     );
   if (option.isBoolean() || option.negate) {
     const [word = ''] = words;

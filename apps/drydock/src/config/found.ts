@@ -1,3 +1,4 @@
+import { wordWithoutSecrets } from '@drydock/api/text';
 import type { Config, Context } from './config-file.ts';
 import type { Environment } from './config-path.ts';
 import { formerNames, isList, keyOf, type Setting, variableOf, wordsFor } from './settings.ts';
@@ -74,7 +75,11 @@ export function foundSettings(
     const former = formerNames(one.setting)?.variable;
     if (former === undefined || found.has(one.setting.id)) continue;
     const words = wordsIn(one.setting, env[former], (all) => all);
-    add(one, words, { from: 'variable', text: former, instead: `${variable}=${words?.join(',')}` });
+    add(one, words, {
+      from: 'variable',
+      text: former,
+      instead: `${variable}=${words?.map(wordWithoutSecrets).join(',')}`,
+    });
   }
   for (const id of found.keys()) said.add(id);
   close();
@@ -85,7 +90,7 @@ export function foundSettings(
 
 function originIn(context: Context, setting: Setting, config: Config | undefined): Origin {
   const former = context.former.has(setting.id) ? formerNames(setting)?.key : undefined;
-  const words = context.values.get(setting.id) ?? [];
+  const words = (context.values.get(setting.id) ?? []).map(wordWithoutSecrets);
   const instead = `${keyOf(setting)}: ${words.length === 1 ? words[0] : `[${words.join(', ')}]`}`;
   const key = former ?? keyOf(setting);
   return {

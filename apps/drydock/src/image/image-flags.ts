@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { imageMirrors, mirrorPairs } from '../image-mirrors.ts';
 import { type MarkKeyFlags, markKeyFlags, markKeySecret } from '../mark-keys.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
@@ -44,11 +44,4 @@ export async function imagesOf(flags: ImageFlags): Promise<ImagesTold> {
   const pairs = await mirrorPairs({ arguments: imageMirror, file, env: process.env });
   const { markKeySecret: secret } = flags;
   return { cacheDir, leaseNamespace, markKeySecret: secret, vsphereProviderNamespace, locate: imageMirrors(pairs) };
-}
-
-/** A whole number of images. */
-export function countOf(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError('a whole number is expected.');
-  return value;
 }

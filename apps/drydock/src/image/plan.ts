@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { exitCode } from '../exit.ts';
 import { splitNames } from '../explain/cluster-api.ts';
+import { wholeNumber } from '../flag-numbers.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { leadershipOf } from '../leadership.ts';
 import { type OutputFormat, outputOption, print } from '../output/format.ts';
@@ -11,7 +12,7 @@ import { shell } from '../template/next-command.ts';
 import { say, sayError } from '../terminal.ts';
 import { chosenSets, type ToldFlags, toldFlags, toldOf } from '../told-flags.ts';
 import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
-import { countOf, type ImageFlags, imageFlags, imagesOf } from './image-flags.ts';
+import { type ImageFlags, imageFlags, imagesOf } from './image-flags.ts';
 import { type ImagePlan, writeImagePlan } from './plan-file.ts';
 import { planText } from './plan-text.ts';
 import { withClusterApi } from './rotated-plan.ts';
@@ -29,7 +30,12 @@ export function addPlan(group: Command): void {
     .description('say what the operator would do about boot images, call by call; "apply" does exactly that')
     .argument('[set...]', 'names, also as ms/NAME, cpms/NAME or capi-md/NAME with -n NAMESPACE (default: all)')
     .option('--out <file>', 'keep the plan in a file, for "apply"')
-    .option('--keep <count>', 'templates of each place that stay as a way back, as the operator is told', countOf, 2)
+    .option(
+      '--keep <count>',
+      'templates of each place that stay as a way back, as the operator is told',
+      wholeNumber,
+      2,
+    )
     .addOption(outputOption({ names: true }))
     .addHelpText(
       'after',

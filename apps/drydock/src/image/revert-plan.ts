@@ -35,6 +35,8 @@ export interface RevertPlan {
   readonly replaces?: Pin;
   /** What becomes of it at once, as a sentence. */
   readonly how: string;
+  /** What may keep new machines from joining, where their user-data stub is in doubt. */
+  readonly stub?: string;
 }
 
 /** With the machines that it concerns. */
@@ -100,12 +102,14 @@ export async function revertPlan(
     return { id: idOf(one), fresh, seen: images.world.bootImage(keyOf(fresh)) };
   });
   const replaces = livePin(places[0]?.seen, Date.now());
+  const stub = found.answers.find(({ question, answer }) => question === 'stub' && answer === 'unknown');
   return {
     set: id,
     from: found.current ?? said?.current,
     pin: { ...resolved(goal, found), ...wish.words },
     ...(replaces === undefined ? {} : { replaces }),
     sets: places,
+    ...(stub === undefined ? {} : { stub: stub.text }),
     how: word === undefined ? found.why : `${found.why}: ${LAST_LOOK} the image is there`,
   };
 }

@@ -9,11 +9,12 @@ const NAMED = 10;
 
 /** What a revert will do, for a person who is asked. */
 export function revertText(plan: ToldRevert, leader: Leadership, now: number): string {
-  const { set, from, pin, sets, how, machines, replaces } = plan;
+  const { set, from, pin, sets, how, stub, machines, replaces } = plan;
   const others = sets.slice(1).map(({ id }) => id);
   const rows: readonly (readonly [string, string])[] = [
     ['how', how],
     ['upload', 'none'],
+    ...(stub === undefined ? [] : [['stub', stub] as const]),
     ['machines', machinesText(machines, pinnedName(pin))],
     ['held', pinText(pin)],
     ...(replaces === undefined ? [] : [['instead', `of what it is now: ${pinText(replaces)}`] as const]),

@@ -37,6 +37,8 @@ export interface RevertOutput {
   readonly pin?: Pin;
   /** The pin that was there before. */
   readonly replaces?: Pin;
+  /** What may keep new machines from joining, where their user-data stub is in doubt. */
+  readonly stub?: string;
   readonly sets?: readonly string[];
   readonly machines?: AffectedMachines;
   readonly leader: Leadership;
@@ -180,11 +182,12 @@ function outputOf(format: OutputFormat, set: string, leader: Leadership): Output
       return code;
     },
     end: (plan, { code, result, message, next }, began) => {
-      const { from, pin, replaces, sets, machines } = plan;
+      const { from, pin, replaces, stub, sets, machines } = plan;
       said({
         ...{ set, result, pin, machines, leader, message },
         ...(from === undefined ? {} : { from }),
         ...(replaces === undefined ? {} : { replaces }),
+        ...(stub === undefined ? {} : { stub }),
         sets: sets.map(({ id }) => id),
         ...(next === undefined ? {} : { next }),
       });

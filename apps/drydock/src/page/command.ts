@@ -1,8 +1,9 @@
 import type { ClusterConfig } from '@drydock/kube';
 import type { RemotePage } from '@drydock/page';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
+import { portNumber } from '../flag-numbers.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
 import { say, sayError } from '../terminal.ts';
@@ -104,11 +105,4 @@ async function remotePage(
   const forwarder = stack.use(portForwarder(config));
   const port = portForward === true ? FORWARD_PORT : portForward;
   return forwardedPage({ client, forwarder, namespace: namespaceOf(service), port });
-}
-
-function portNumber(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 0 || value > 65_535)
-    throw new InvalidArgumentError('a port is expected, at most 65535.');
-  return value;
 }

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import type { Clock, KubeClient } from '@drydock/kube';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import { UsageError } from '../exit.ts';
+import { portNumber } from '../flag-numbers.ts';
 
 /** How the operator serves the page; the values are flags. */
 export interface OperatorPageFlags {
@@ -18,14 +19,14 @@ export interface OperatorPageFlags {
 export function operatorPageFlags(command: Command): Command {
   return command
     .option('--page', 'serve the page to those whose bearer token may get bootimages')
-    .option('--page-port <number>', 'port of the page; 0 takes a free one', portOf, 8443)
+    .option('--page-port <number>', 'port of the page; 0 takes a free one', portNumber, 8443)
     .option('--page-bind-address <ip>', 'address of the page; * for all of this machine, which needs TLS', '127.0.0.1')
     .option('--page-tls-cert <file>', 'certificate of the page (PEM), read again when it is renewed')
     .option('--page-tls-key <file>', 'its key (PEM)')
     .option(
       '--page-forward-port <number>',
       'port of 127.0.0.1 for drydock page --port-forward, without a token',
-      portOf,
+      portNumber,
     );
 }
 
@@ -132,11 +133,4 @@ async function renewed(
       log.warn({ err: error }, 'the certificate of the page cannot be taken up yet');
     }
   }
-}
-
-function portOf(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 0 || value > 65_535)
-    throw new InvalidArgumentError('a port is expected, at most 65535.');
-  return value;
 }

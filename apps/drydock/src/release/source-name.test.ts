@@ -38,7 +38,6 @@ test('FIND-19 a name that stands for nothing is refused with the sources that th
       message: `there is no file or folder ${name}: name a ${waysOf(ALL)}`,
     });
   assert.throws(() => sourceNamed('cluster:', ['folder', 'image']), {
-    message:
-      /^cluster: is a cluster, which this verb does not read: name a folder, or oci:FOLDER\[:TAG\] .* in a registry$/,
+    message: /^this verb reads no cluster, and cluster: is one: name a folder, or oci:FOLDER\[:TAG\] .* in a registry$/,
   });
 });

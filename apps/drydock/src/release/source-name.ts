@@ -34,7 +34,7 @@ export function sourceNamed(name: string, takes: readonly SourceName['kind'][]):
   const expected = `name a ${waysOf(takes)}`;
   if (found === undefined) throw new UsageError(`there is no file or folder ${name}: ${expected}`);
   if (!takes.includes(found.kind))
-    throw new UsageError(`${name} is a ${found.kind}, which this verb does not read: ${expected}`);
+    throw new UsageError(`this verb reads no ${found.kind}, and ${name} is one: ${expected}`);
   return found;
 }
 

@@ -215,10 +215,10 @@ function shipped(): readonly Shipped[] {
 /** The fields that a schema names; `name` is that of the field that it describes. */
 function fieldsOf(schema: Schema, name = ''): Fields {
   if (schema.items !== undefined) return [fieldsOf(schema.items)];
-  const { properties, additionalProperties: any } = schema;
+  const { properties, additionalProperties: others } = schema;
   if (properties !== undefined)
     return Object.fromEntries(Object.entries(properties).map(([field, one]) => [field, fieldsOf(one, field)]));
-  if (typeof any === 'object') return { '*': fieldsOf(any) };
+  if (typeof others === 'object') return { '*': fieldsOf(others) };
   return DIGESTS.has(name) ? 'digest' : 'kept';
 }
 

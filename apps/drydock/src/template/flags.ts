@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { readAddress } from './address.ts';
 import { TemplateProblem } from './problem.ts';
 import type { Layer, TrustSettings } from './settings.ts';
@@ -128,13 +128,6 @@ const SETTINGS = [
   'cacheDir',
   'stateDir',
 ] as const;
-
-/** A whole number, 0 included. */
-export function whole(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError('a whole number is expected.');
-  return value;
-}
 
 /** Collects a flag that may be given several times. */
 export function several(value: string, before: readonly string[] | undefined): readonly string[] {

@@ -2,8 +2,9 @@ import type { CollectedTemplate, CollectOptions } from '@drydock/templates';
 import type { Command } from 'commander';
 import { connect } from '../connect.ts';
 import { exitCode } from '../exit.ts';
+import { wholeNumber } from '../flag-numbers.ts';
 import { type Column, table } from '../table.ts';
-import { type CommonFlags, several, whole } from './flags.ts';
+import { type CommonFlags, several } from './flags.ts';
 import { readNamed } from './pointer.ts';
 import { TemplateProblem } from './problem.ts';
 import { agreed } from './question.ts';
@@ -29,8 +30,12 @@ interface CollectionFlags extends GcFlags {
 /** Adds the flags that say what a collection keeps. */
 export function gcFlags(command: Command): Command {
   return command
-    .option('--keep <count>', 'generations of each name that stay although nobody uses them (default: 2)', whole)
-    .option('--grace <minutes>', 'time for which a new or retired template stays in any case (default: 10)', whole)
+    .option('--keep <count>', 'generations of each name that stay although nobody uses them (default: 2)', wholeNumber)
+    .option(
+      '--grace <minutes>',
+      'time for which a new or retired template stays in any case (default: 10)',
+      wholeNumber,
+    )
     .option('--pointer <file>', 'a template that this file names stays as well; may be given several times', several)
     .option('--pointer-variable <name>', 'variable in tfvars files', 'template')
     .option('--kubeconfig <file>', 'for templates of a cluster: asks the cluster of this file what it uses')

@@ -1,6 +1,7 @@
 import { NAME_LIMIT, TemplateError, type TemplateWish } from '@drydock/templates';
 import type { Command } from 'commander';
-import { type CommonFlags, whole } from './flags.ts';
+import { wholeNumber } from '../flag-numbers.ts';
+import type { CommonFlags } from './flags.ts';
 import { withFlag } from './next-command.ts';
 import { openPointer, type PointerFile } from './pointer.ts';
 import { TemplateProblem } from './problem.ts';
@@ -38,7 +39,7 @@ export function publishFlags(command: Command): Command {
     .option('--release <text>', "release of the image (default: the OVA's product version)")
     .option('--sha256 <hex>', 'digest of the OVA (default for an address: what <address>.sha256 says)')
     .option('--disk <kind>', `${DISKS.join('|')} (default: as the replaced template)`)
-    .option('--reserve <GiB>', 'space that must stay free on the datastore (default: 1)', whole);
+    .option('--reserve <GiB>', 'space that must stay free on the datastore (default: 1)', wholeNumber);
 }
 
 /** Refuses flags that contradict each other, before anything is read. */

@@ -108,6 +108,18 @@ test('FIND-9 a revert to the image of before names the old stub, and the next re
   assert.deepEqual([c.cluster.template('wk-a'), named(c.cluster)], [published, { name: own.name }]);
 });
 
+test('FIND-9 a set that goes back without an old stub says that its machines start with the converted one', async () => {
+  const c = await moved();
+  c.cluster.client.objects.delete(`secrets ${namespace}/${kept.name}`);
+  pin(c, old);
+  const set = c.cluster.client.peek(MachineSet, { namespace, name: 'wk-a' }) ?? assert.fail('a set');
+  const { answers, step } = await explainSet(set, c.ports);
+  const stub = answers.find(({ question }) => question === 'stub');
+  assert.equal(stub?.answer, 'unknown');
+  assert.match(stub.text, /Secret worker-user-data-ignition-2 does not keep the old stub/);
+  assert.equal(step, 'switch', 'the doubt stops nothing');
+});
+
 test('FIND-9 an old stub that is put back is converted again, and what counts as before stays as it was', async () => {
   const c = await moved();
   const at = 'machineconfiguration.openshift.io/stub-ignition-upgraded-at';

@@ -87,9 +87,12 @@ interface StubStep {
     readonly place: Secret;
   };
   readonly edit?: LeafEdit;
+  /** See {@link ForeseenStub.oldStubMissing}. */
+  readonly oldStubMissing?: true;
 }
 
 const CURRENT: StubStep = {};
+const OLD_STUB_MISSING: StubStep = { oldStubMissing: true };
 
 /** What {@link upgradeUserData} would do. */
 export interface ForeseenStub {
@@ -97,6 +100,8 @@ export interface ForeseenStub {
   readonly converts?: string;
   /** What it would edit in the set. */
   readonly edit?: LeafEdit;
+  /** The set goes back to an image from before the conversion, but nothing keeps the stub of that time. The image may not understand the new one. */
+  readonly oldStubMissing?: true;
 }
 
 /** Reads the secret and tries the conversion without writing: a bad stub must stop an update before anything is uploaded. */
@@ -104,11 +109,8 @@ export async function foreseeUserData(client: Pick<Client, 'get'>, options: User
   return foreseen(await stepFor(client, options));
 }
 
-function foreseen({ convert, edit }: StubStep): ForeseenStub {
-  return {
-    ...(convert === undefined ? {} : { converts: convert.to.metadata.name }),
-    ...(edit === undefined ? {} : { edit }),
-  };
+function foreseen({ convert, ...rest }: StubStep): ForeseenStub {
+  return { ...rest, ...(convert === undefined ? {} : { converts: convert.to.metadata.name }) };
 }
 
 /** So often a Secret is read anew that somebody else has just written: another set with the same stub, or whoever rotates the CA in it. */
@@ -218,7 +220,7 @@ async function toOldStub(client: Pick<Client, 'get'>, options: UserDataOptions):
   const kept = await oldStubOf(client, secret, { signal }).catch((error: unknown) => {
     throw unreadable(error, { ...options, secret: oldStubName(secret) });
   });
-  return kept === undefined ? CURRENT : { edit: nameEdit(secret, kept.metadata.name) };
+  return kept === undefined ? OLD_STUB_MISSING : { edit: nameEdit(secret, kept.metadata.name) };
 }
 
 /** A set that names an old stub: it stays there as long as a pin wants an image of before the conversion. */

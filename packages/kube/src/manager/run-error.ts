@@ -1,4 +1,5 @@
 import { oneLine } from '@drydock/api/text';
+
 /** Why a process must end, or could not stop cleanly. */
 export type RunErrorCode = 'LeaseLost' | 'LeaseNotHeld' | 'StopTimeout' | 'PartEnded';
 
