@@ -195,7 +195,7 @@ async function launch(options: SandboxOptions, backend: Backend, wanted: VCenter
   });
   starting.use(plane.api);
   const defineSimulator = backend === 'embedded' ? defineEmbeddedVCenter : defineVCenter;
-  const simulator = wanted === undefined ? undefined : defineSimulator(directory, authority, ca, wanted);
+  const simulator = wanted === undefined ? undefined : await defineSimulator(directory, authority, ca, wanted);
   const kubeconfig = plane.kubeconfigFor({ user: 'sandbox-admin', groups: ['system:masters'] });
   const workloads =
     wantedWorkloads === undefined

@@ -8,7 +8,8 @@ import { Agent, request } from 'undici';
 import { type Backend, withoutRealServers } from '../backend.ts';
 import { binaryPath, build } from '../build.ts';
 import { createAuthority } from '../certificate.ts';
-import { EMBEDDED_VCENTER } from '../embedded/vcenter/embedded-vcenter.ts';
+import { serverProgram } from '../embedded/server-program.ts';
+import { EMBEDDED_VCENTER, type VCenterProcessOptions } from '../embedded/vcenter/embedded-vcenter.ts';
 import { cacheDirectory } from '../paths.ts';
 import { connectSwitchboard, type Switchboard } from '../switchboard.ts';
 import { scratchFolder } from '../workdir.ts';
@@ -65,14 +66,14 @@ interface Started {
   readonly ca: string;
 }
 
-const CREDENTIALS = ['--user', 'sailor', '--password', 'p&w'];
+const CREDENTIALS = { user: 'sailor', password: 'p&w' };
 
 async function spawned(
   command: string,
   args: readonly string[],
   scratch: string,
 ): Promise<{ readonly child: ChildProcess; readonly said: Readonly<Record<'url' | 'switchboard' | 'caPem', string>> }> {
-  const child = spawn(command, [...args, ...CREDENTIALS], {
+  const child = spawn(command, args, {
     stdio: ['pipe', 'pipe', 'ignore'],
     env: { ...process.env, TMPDIR: scratch, NODE_COMPILE_CACHE: join(cacheDirectory(), 'node') },
   });
@@ -83,16 +84,18 @@ async function spawned(
 const BACKENDS: Readonly<Record<Backend, (scratch: string) => Promise<Started>>> = {
   real: async (scratch) => {
     await build({ servers: ['drydock-vcenter'], crds: [], log: () => undefined });
-    const { child, said } = await spawned(binaryPath('drydock-vcenter'), [], scratch);
+    const flags = Object.entries(CREDENTIALS).flatMap(([name, value]) => [`--${name}`, value]);
+    const { child, said } = await spawned(binaryPath('drydock-vcenter'), flags, scratch);
     return { child, ...said, ca: said.caPem };
   },
   embedded: async (scratch) => {
     const authority = createAuthority('embedded');
     const { certificate, privateKey } = authority.issueServer(['127.0.0.1']);
-    const [cert, key] = [join(scratch, 'vcenter.crt'), join(scratch, 'vcenter.key')];
-    writeFileSync(cert, certificate);
-    writeFileSync(key, privateKey);
-    const { child, said } = await spawned(process.execPath, [EMBEDDED_VCENTER, '--cert', cert, '--key', key], scratch);
+    const options: VCenterProcessOptions = { certificate, privateKey, ...CREDENTIALS };
+    const file = join(scratch, 'vcenter.json');
+    writeFileSync(file, JSON.stringify(options));
+    const { args } = await serverProgram(EMBEDDED_VCENTER);
+    const { child, said } = await spawned(process.execPath, [...args, file], scratch);
     return { child, ...said, ca: authority.certificate };
   },
 };

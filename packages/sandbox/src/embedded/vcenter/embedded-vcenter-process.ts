@@ -2,10 +2,10 @@
 
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { startVCenterServer, type VCenterServer, type VCenterServerOptions } from '@drydock/vsphere/testing/server';
 import type { VCenterModel } from '../../vcenter.ts';
 import { CallSwitch } from './call-switch.ts';
+import type { VCenterProcessOptions } from './embedded-vcenter.ts';
 import { populate } from './populate-model.ts';
 import { serveSwitchboard } from './switchboard-server.ts';
 import { modelState } from './vcenter-inventory-model.ts';
@@ -25,27 +25,18 @@ async function startOnLowPort(options: VCenterServerOptions): Promise<VCenterSer
   }
 }
 
-const { values } = parseArgs({
-  options: {
-    cert: { type: 'string' },
-    key: { type: 'string' },
-    user: { type: 'string' },
-    password: { type: 'string' },
-    model: { type: 'string' },
-    lockout: { type: 'boolean' },
-  },
-});
-const model = values.model === undefined ? {} : (JSON.parse(readFileSync(values.model, 'utf8')) as VCenterModel);
+const [, , file = ''] = process.argv;
+const { certificate, privateKey, user, password, modelFile, lockout } = JSON.parse(
+  readFileSync(file, 'utf8'),
+) as VCenterProcessOptions;
+const model = modelFile === undefined ? {} : (JSON.parse(readFileSync(modelFile, 'utf8')) as VCenterModel);
 const state = modelState(model);
 const calls = new CallSwitch();
 const server = await startOnLowPort({
-  identity: {
-    certificate: readFileSync(values.cert ?? '', 'utf8'),
-    privateKey: readFileSync(values.key ?? '', 'utf8'),
-  },
-  ...{ state, user: values.user ?? '', password: values.password ?? '' },
+  identity: { certificate, privateKey },
+  ...{ state, user, password },
   ...{ intercept: calls.intercept, interceptTransfer: calls.interceptTransfer },
-  lockoutAfter: values.lockout === true ? 5 : 0,
+  lockoutAfter: lockout === true ? 5 : 0,
 });
 calls.server = server;
 populate(server.state.world, model);

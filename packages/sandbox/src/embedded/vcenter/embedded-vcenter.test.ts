@@ -22,7 +22,7 @@ before(async () => {
   directory = createWorkDirectory();
   const authority = createAuthority('embedded');
   const ca = directory.write('ca.crt', authority.certificate);
-  vcenter = defineEmbeddedVCenter(directory, authority, ca, { user: 'sailor', password: 'p&w', lockout: true });
+  vcenter = await defineEmbeddedVCenter(directory, authority, ca, { user: 'sailor', password: 'p&w', lockout: true });
   await vcenter.server.start();
   endpoint = vcenter.endpoint();
   dispatcher = new Agent({ connect: { ca: authority.certificate } });

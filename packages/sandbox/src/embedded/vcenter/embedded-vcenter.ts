@@ -1,10 +1,10 @@
 import { extname, join, resolve } from 'node:path';
 import { type Authority, createAuthority } from '../../certificate.ts';
 import { guardExit } from '../../exit-guard.ts';
-import { cacheDirectory } from '../../paths.ts';
 import { defineServer } from '../../server-process.ts';
 import type { VCenterEndpoint, VCenterOptions, VCenterProcess } from '../../vcenter.ts';
 import { createWorkDirectory, sweep, type WorkDirectory } from '../../workdir.ts';
+import { serverProgram } from '../server-program.ts';
 
 /** What the embedded vCenter is like. */
 export interface EmbeddedVCenterOptions extends VCenterOptions {
@@ -12,38 +12,49 @@ export interface EmbeddedVCenterOptions extends VCenterOptions {
   readonly lockout?: boolean;
 }
 
-/** What is run. */
+/** Options of the process, as JSON in the file that its one argument names: no password is in the list of processes. */
+export interface VCenterProcessOptions {
+  /** PEM. */
+  readonly certificate: string;
+  readonly privateKey: string;
+  readonly user: string;
+  readonly password: string;
+  /** A file with a {@link VCenterModel}. Default: an inventory without clusters of its own. */
+  readonly modelFile?: string;
+  readonly lockout?: boolean;
+}
+
+/** The main module of the process. */
 export const EMBEDDED_VCENTER: string = join(
   import.meta.dirname,
   `embedded-vcenter-process${extname(import.meta.filename)}`,
 );
 
-/** Writes the server's certificate and defines the embedded vCenter. `ca.crt` must already be in the folder. */
-export function defineEmbeddedVCenter(
+/** Writes the server's certificate and options, and defines the embedded vCenter. `ca.crt` must already be in the folder. */
+export async function defineEmbeddedVCenter(
   directory: WorkDirectory,
   authority: Authority,
   ca: string,
   options: EmbeddedVCenterOptions,
-): VCenterProcess {
+): Promise<VCenterProcess> {
   const user = options.user ?? 'administrator@vsphere.local';
   const password = options.password ?? crypto.randomUUID();
   const serving = authority.issueServer(['localhost', '127.0.0.1']);
   const { model } = options;
   const modelFile =
     typeof model === 'string' ? resolve(model) : directory.write('model.json', JSON.stringify(model ?? {}));
-  const args = [
-    ...['--disable-warning=ExperimentalWarning', EMBEDDED_VCENTER],
-    ...['--cert', directory.write('vcenter.crt', serving.certificate)],
-    ...['--key', directory.write('vcenter.key', serving.privateKey)],
-    ...['--user', user, '--password', password, '--model', modelFile],
-    ...(options.lockout === true ? ['--lockout'] : []),
-  ];
+  const processOptions: VCenterProcessOptions = {
+    ...{ certificate: serving.certificate, privateKey: serving.privateKey, user, password, modelFile },
+    ...(options.lockout === undefined ? {} : { lockout: options.lockout }),
+  };
+  const program = await serverProgram(EMBEDDED_VCENTER);
+  const args = [...program.args, directory.write('vcenter.json', JSON.stringify(processOptions))];
   let known: { readonly url: string; readonly switchboard: string } | undefined;
   const server = defineServer({
     name: 'embedded-vcenter',
     directory,
-    // What was compiled once starts in a third of the time.
-    command: () => ({ binary: process.execPath, args, env: { NODE_COMPILE_CACHE: join(cacheDirectory(), 'node') } }),
+    command: () => ({ binary: process.execPath, args, env: program.env }),
+    pollMs: 5,
     ready: async (line) => {
       if (line === undefined) return false;
       known = JSON.parse(line) as { readonly url: string; readonly switchboard: string };
@@ -71,7 +82,7 @@ export async function startEmbeddedVCenter(
   const directory = createWorkDirectory();
   const authority = createAuthority('drydock sandbox');
   const ca = directory.write('ca.crt', authority.certificate);
-  const defined = defineEmbeddedVCenter(directory, authority, ca, options);
+  const defined = await defineEmbeddedVCenter(directory, authority, ca, options);
   const { server } = defined;
   const disarm = guardExit(() => {
     server.killNow();
