@@ -159,7 +159,7 @@ for (const era of API_SERVER_ERAS) {
   });
 }
 
-test('pods of the writer that have it in memory are deleted, and a rescue whose writer stays silent says so and is gone on with', async () => {
+test('REL-2 pods of the writer that have it in memory are evicted, no other pod is, and a rescue whose writer stays silent says so and is gone on with', async () => {
   writer = await stuck();
   const made = async (path: string, body: object): Promise<void> => {
     const { message, status } = await server.call({ method: 'POST', path, body });
@@ -175,11 +175,14 @@ test('pods of the writer that have it in memory are deleted, and a rescue whose 
     spec: { selector: { matchLabels: labels }, template },
   });
   const pod = `/api/v1/namespaces/${WRITER}/pods`;
-  await made(pod, { metadata: { name: `${name}-a`, labels }, spec: { containers } });
+  const replicaSet = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: `${name}-5d7b9`, uid: 'rs', controller: true };
+  const metadata = { labels: { ...labels, 'pod-template-hash': '5d7b9' }, ownerReferences: [replicaSet] };
+  await made(pod, { metadata: { ...metadata, name: `${name}-a` }, spec: { containers } });
+  await made(pod, { metadata: { name: 'debugging-copy', labels }, spec: { containers } });
 
   const silent = await rescue(['--yes', '--wait', '2s']);
   assert.equal(silent.code, 3, silent.stderr);
-  assert.match(silent.stderr, new RegExp(`delete Pod ${WRITER}/${name}-a`));
+  assert.match(silent.stderr, new RegExp(`evict Pod ${WRITER}/${name}-a`));
   assert.equal((await server.call({ method: 'GET', path: `${pod}/${name}-a` })).status, 404);
   assert.match(
     silent.stdout,
@@ -187,12 +190,13 @@ test('pods of the writer that have it in memory are deleted, and a rescue whose 
   );
 
   // What a Deployment does; its pod reads what is stored now.
-  await made(pod, { metadata: { name: `${name}-b`, labels }, spec: { containers } });
+  await made(pod, { metadata: { ...metadata, name: `${name}-b` }, spec: { containers } });
   writer.restart();
   const freed = await rescue(['--yes', '--wait', '2m']);
   assert.equal(freed.code, 0, freed.stdout + freed.stderr);
   assert.match(freed.stdout, /^Free: its writer has written since/m);
-  assert.equal((await server.call({ method: 'GET', path: `${pod}/${name}-b` })).status, 200);
+  for (const left of [`${name}-b`, 'debugging-copy'])
+    assert.equal((await server.call({ method: 'GET', path: `${pod}/${left}` })).status, 200);
 });
 
 test('what is not there, or is nobody’s, is told with the next step', async () => {

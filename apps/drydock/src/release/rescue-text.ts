@@ -1,4 +1,5 @@
 import { oneLine, shortText } from '@drydock/api/text';
+import { keyText } from '@drydock/kube';
 import type { Patient, RescueOutcome, RescueStep, RescueWish, Restoration } from '@drydock/release';
 import { count } from '../count.ts';
 
@@ -32,6 +33,8 @@ export interface Shown {
   readonly values: boolean;
   /** ms. */
   readonly patience: number;
+  /** Whether pods are deleted instead of evicted. */
+  readonly forceDelete: boolean;
   /** Flags that a next command has to repeat. */
   readonly flags: readonly string[];
 }
@@ -85,7 +88,7 @@ export function planText(plan: readonly RescueStep[], shown: Shown): string {
 }
 
 /** One step, as a sentence without a full stop. */
-export function stepText(step: RescueStep, { ledger, patience }: Shown): string {
+export function stepText(step: RescueStep, { forceDelete, ledger, patience }: Shown): string {
   switch (step.kind) {
     case 'save':
       return step.lost.length === 0
@@ -94,8 +97,10 @@ export function stepText(step: RescueStep, { ledger, patience }: Shown): string 
     case 'write':
       return 'write the status without them';
     case 'restart':
-      return `delete Pod ${step.pod.key.namespace}/${step.pod.key.name}, which has them in memory; its Deployment makes another one`;
+      return `${forceDelete ? 'delete' : 'evict'} Pod ${keyText(step.pod.key)}, which has them in memory; its Deployment makes another one`;
     case 'wait':
+      if (step.for === 'ready')
+        return `wait until the pod that follows is ready, before Pod ${keyText(step.before.key)}`;
       return step.for === 'restart'
         ? `wait until its writer was restarted, by you, and has written (at most ${patience / 1000} s)`
         : `wait until its writer has written (at most ${patience / 1000} s)`;
@@ -119,6 +124,7 @@ export function outcomeText({ kept = 0, ledger, message, next, proofs, result }:
     refused: 'Not free: its writer has written, and the server refuses what may come next.',
     silent: 'Not proved: the stored status is legal now, and its writer has not written in that time.',
     hopeless: `Nothing was written: ${message ?? ''}.`,
+    unrestarted: `Not restarted within 5 minutes: ${message ?? ''}. The stored status is legal now.`,
   };
   return `${[...lines, ends[result], next === undefined ? undefined : `next: ${next}`].filter((line) => line !== undefined).join('\n')}\n`;
 }
@@ -152,6 +158,8 @@ export function nextStep(
       return outcome.for === 'restart'
         ? `restart what writes it, then ${again} --yes`
         : `see why it does not write (its log), then ${again} --restart --yes`;
+    case 'unrestarted':
+      return `${again} --yes when it may be evicted, or ${again} --force-delete --yes, which heeds no PodDisruptionBudget`;
     case 'refused':
     case 'hopeless':
       return `drydock crd check, with the definition that is live (kubectl get crd ${definition} -o yaml) and the one that should be: it refuses by itself`;

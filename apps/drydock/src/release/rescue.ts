@@ -24,6 +24,7 @@ interface RescueFlags extends ClusterFlags {
   readonly leaseNamespace: string;
   readonly writer?: string;
   readonly restart?: true;
+  readonly forceDelete?: true;
   readonly undo?: true;
   readonly wait: string;
   readonly showValues?: true;
@@ -52,6 +53,7 @@ export function addRescue(group: Command): void {
       '--restart',
       'restart the writer also where the stored status is legal: it may keep in memory what it is refused',
     )
+    .option('--force-delete', 'delete pods of the writer instead of evicting them, whatever a PodDisruptionBudget says')
     .option('--undo', 'put back what the schema takes by now of what was left out')
     .option('--wait <duration>', 'how long the writer has for its first write, as 90s or 5m', '5m')
     .option('--lease-namespace <name>', 'namespace of the ConfigMaps that keep what is left out', LEASE_NAMESPACE)
@@ -63,7 +65,7 @@ export function addRescue(group: Command): void {
       `
 Without --yes, and where nobody can be asked, only the plan is printed; everything that it asks of the server is a dry run.
 Example: drydock release rescue --yes
-Exit codes: 0 free, 1 failed, 2 usage, 3 not to be freed (or not proved), 5 a plan that nobody agreed to, 130 and 143 interrupted.`,
+Exit codes: 0 free, 1 failed, 2 usage, 3 not to be freed (or not proved), 5 a plan that nobody agreed to, or a pod that may not be evicted, 130 and 143 interrupted.`,
     )
     .action((definition: string, name: string, flags: RescueFlags) =>
       untilInterrupted(
@@ -134,7 +136,8 @@ async function free(seen: Seen, flags: RescueFlags, patience: number): Promise<n
   const { systemClock } = await import('@drydock/kube');
   const restart = flags.restart === true;
   const plan = rescuePlan(patient, { restart, now: ports.now() });
-  const shown = { ledger, values, patience, flags: repeated(flags) };
+  const forceDelete = flags.forceDelete === true;
+  const shown = { ledger, values, patience, forceDelete, flags: repeated(flags) };
   const said = saidOf(patient, wish, plan, shown);
   const about = (): string => `${patientText(said)}${planText(plan, shown)}`;
   const [first] = plan;
@@ -151,6 +154,7 @@ async function free(seen: Seen, flags: RescueFlags, patience: number): Promise<n
   let told = '';
   const outcome = await rescue(wish, ports, {
     restart,
+    forceDelete,
     patience,
     clock: { now: () => systemClock.now(), sleep: (ms, signal) => systemClock.sleep(ms, { signal }) },
     onStep: (step: RescueStep) => {
@@ -160,8 +164,14 @@ async function free(seen: Seen, flags: RescueFlags, patience: number): Promise<n
       told = text;
     },
   });
-  return end(outcome, outcome.kind === 'free' || outcome.kind === 'healthy' ? exitCode.done : exitCode.blocked);
+  return end(outcome, CODES[outcome.kind] ?? exitCode.blocked);
 }
+
+const CODES: Readonly<Partial<Record<RescueOutcome['kind'], number>>> = {
+  free: exitCode.done,
+  healthy: exitCode.done,
+  unrestarted: exitCode.undecided,
+};
 
 function endOf(
   outcome: RescueOutcome | { readonly kind: 'planned' },
@@ -177,6 +187,7 @@ function endOf(
     })),
     ...(kind === 'free' ? { kept: outcome.kept } : {}),
     ...(kind === 'hopeless' ? { message: outcome.why } : {}),
+    ...(kind === 'unrestarted' ? { message: `Pod ${outcome.pod}: ${outcome.why}` } : {}),
   };
 }
 
@@ -184,7 +195,7 @@ async function undo(seen: Seen, flags: RescueFlags): Promise<number> {
   const { ledger, patient, ports, values, wish } = seen;
   const { restoration, undoRescue } = await import('@drydock/release');
   const planned = await restoration(wish, ports);
-  const shown = { ledger, values, patience: 0, flags: repeated(flags) };
+  const shown = { ledger, values, patience: 0, forceDelete: false, flags: repeated(flags) };
   const said = saidOf(patient, wish, [], shown);
   const end = (back: Restoration, done: boolean, code: number): number => {
     const restored = back.returns.length;

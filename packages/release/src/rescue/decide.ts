@@ -1,7 +1,8 @@
 import { isSameLoss, type JsonObject, type Loss, pathText } from '@drydock/crd';
 import { keyText } from '@drydock/kube';
-import type { Patient, WriterPod } from './patient.ts';
+import type { Patient } from './patient.ts';
 import { type RescueRecord, statusHash } from './record.ts';
+import type { WriterPod, WriterPods } from './writer-pods.ts';
 
 /** What is to be done next. */
 export type RescueStep =
@@ -9,10 +10,12 @@ export type RescueStep =
   | { readonly kind: 'save'; readonly lost: readonly Loss[]; readonly record: RescueRecord }
   /** Write the status that the schema takes. */
   | { readonly kind: 'write'; readonly status: JsonObject }
-  /** Delete a pod that read the refused values before: its Deployment makes another one. */
+  /** Evict a pod that read the refused values before: its Deployment makes another one. */
   | { readonly kind: 'restart'; readonly pod: WriterPod }
-  /** The writer has not written yet. */
+  /** The writer was not restarted yet, or has not written yet. */
   | { readonly kind: 'wait'; readonly for: 'restart' | 'writer' }
+  /** The pod that was evicted before this one is not followed by one that is ready yet. */
+  | { readonly kind: 'wait'; readonly for: 'ready'; readonly before: WriterPod }
   /** The writer has written: ask the server for the writes that it may make next, and forget the record. */
   | { readonly kind: 'prove' }
   /** Nothing is wrong with the stored status, and no rescue was begun. */
@@ -27,6 +30,8 @@ export interface RescueIntent {
   /** RFC 3339. */
   readonly now: string;
 }
+
+const NO_PODS: WriterPods = { pods: [], missing: 0 };
 
 /** The next step, by what is observed alone. */
 export function nextRescueStep(patient: Patient, intent: RescueIntent): RescueStep {
@@ -46,10 +51,14 @@ export function nextRescueStep(patient: Patient, intent: RescueIntent): RescueSt
   }
   if (intent.restart) return { kind: 'save', lost: [], record: recordOf(patient, patient.hash, intent) };
   if (record === undefined) return { kind: 'healthy' };
-  const old = patient.pods?.find(({ uid }) => record.pods.includes(uid));
-  if (old !== undefined) return { kind: 'restart', pod: old };
+  const { pods, missing } = patient.writer ?? NO_PODS;
+  const old = pods.find(({ uid }) => record.pods.includes(uid));
+  // One at a time: the pod that follows the one before is ready first.
+  const settled =
+    missing === 0 && pods.every(({ ending, ready, uid }) => !ending && (ready || record.pods.includes(uid)));
+  if (old !== undefined) return settled ? { kind: 'restart', pod: old } : { kind: 'wait', for: 'ready', before: old };
   if (patient.hash !== record.wrote) return { kind: 'prove' };
-  return { kind: 'wait', for: patient.pods === undefined ? 'restart' : 'writer' };
+  return { kind: 'wait', for: patient.writer === undefined ? 'restart' : 'writer' };
 }
 
 /** Every step from here on, as a plan shows it: what another process writes meanwhile may change it. */
@@ -57,22 +66,22 @@ export function rescuePlan(patient: Patient, intent: RescueIntent): readonly Res
   const first = nextRescueStep(patient, intent);
   if (first.kind === 'healthy' || first.kind === 'hopeless') return [first];
   const write = (status: JsonObject): RescueStep => ({ kind: 'write', status });
-  const pods = patient.pods ?? [];
+  const { pods } = patient.writer ?? NO_PODS;
   const known = first.kind === 'save' ? first.record.pods : (patient.record?.pods ?? []);
   const restarts = pods.filter(({ uid }) => known.includes(uid)).map((pod): RescueStep => ({ kind: 'restart', pod }));
   return [
     ...(first.kind === 'save' ? [first] : []),
     ...(patient.cure === undefined ? [] : [write(patient.cure.status)]),
     ...restarts,
-    { kind: 'wait', for: patient.pods === undefined ? 'restart' : 'writer' },
+    { kind: 'wait', for: patient.writer === undefined ? 'restart' : 'writer' },
     { kind: 'prove' },
   ];
 }
 
-function recordOf({ object, pods = [] }: Patient, wrote: string, { now }: RescueIntent): RescueRecord {
+function recordOf({ object, writer = NO_PODS }: Patient, wrote: string, { now }: RescueIntent): RescueRecord {
   const { name, namespace } = object.metadata;
   const key = namespace === undefined ? { name } : { namespace, name };
-  return { object: keyText(key), wrote, pods: pods.map(({ uid }) => uid), since: now };
+  return { object: keyText(key), wrote, pods: writer.pods.map(({ uid }) => uid), since: now };
 }
 
 /** Whether the ledger has all of it. */
@@ -81,8 +90,8 @@ function isKept({ ledger }: Patient, lost: readonly Loss[]): boolean {
 }
 
 /** A pod that came since then has read what is refused, too. */
-function knowsPods({ pods = [] }: Patient, record: RescueRecord): boolean {
-  return pods.every(({ uid }) => record.pods.includes(uid));
+function knowsPods({ writer = NO_PODS }: Patient, record: RescueRecord): boolean {
+  return writer.pods.every(({ uid }) => record.pods.includes(uid));
 }
 
 function hopeless({ stuck, judge }: Patient): string {

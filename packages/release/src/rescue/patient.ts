@@ -1,4 +1,4 @@
-import { Deployment, type KubeObject, type Resource } from '@drydock/api';
+import type { KubeObject, Resource } from '@drydock/api';
 import {
   type Cause,
   type Crd,
@@ -13,9 +13,10 @@ import {
   readCrd,
   schemaHash,
 } from '@drydock/crd';
-import { ApiError, type Client, isConflict, isNotFound, type Key, keyText } from '@drydock/kube';
+import { ApiError, isConflict, isNotFound, type Key, type KubeClient, keyText } from '@drydock/kube';
 import { ReleaseError } from '../errors.ts';
 import { type RescueRecord, type RescueRecords, statusHash } from './record.ts';
+import { type WriterPods, writerPods } from './writer-pods.ts';
 
 /** Whose status is to be written again, and by whom. */
 export interface RescueWish {
@@ -28,7 +29,7 @@ export interface RescueWish {
 
 /** What a rescue reads and writes through. */
 export interface RescuePorts {
-  readonly client: Pick<Client, 'get' | 'list' | 'replace' | 'replaceStatus' | 'delete'>;
+  readonly client: Pick<KubeClient, 'get' | 'list' | 'replace' | 'replaceStatus' | 'delete' | 'raw'>;
   /** What is left out of the statuses of this definition. */
   readonly ledger: Ledger;
   readonly records: RescueRecords;
@@ -68,16 +69,10 @@ export interface Patient {
   readonly ledger: LedgerView;
   /** What a rescue before this moment has noted. */
   readonly record: RescueRecord | undefined;
-  /** Pods of the writer, by uid; undefined where nobody named one. */
-  readonly pods: readonly WriterPod[] | undefined;
+  /** Undefined where nobody named a writer. */
+  readonly writer: WriterPods | undefined;
   /** {@link statusHash} of the stored status. */
   readonly hash: string;
-}
-
-/** A process that may keep what the server refuses. */
-export interface WriterPod {
-  readonly uid: string;
-  readonly key: Key;
 }
 
 const CRD: Resource<KubeObject> = {
@@ -87,11 +82,6 @@ const CRD: Resource<KubeObject> = {
   plural: 'customresourcedefinitions',
   scope: 'Cluster',
 };
-
-const Pod: Resource<KubeObject> = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', scope: 'Namespaced' };
-
-/** The kind of pods, for who deletes one. */
-export { Pod };
 
 type WithStatus = KubeObject & { readonly status?: JsonObject };
 
@@ -142,7 +132,7 @@ async function look(wish: RescueWish, ports: RescuePorts): Promise<Patient> {
     answers: { status: await write(object), label: await labelled(judge, object, ports) },
     ledger: await ledger.view(uid, true),
     record: await records.read(uid),
-    pods: wish.writer === undefined ? undefined : await podsOf(wish.writer, ports),
+    writer: wish.writer === undefined ? undefined : await writerPods(wish.writer, client, { signal }),
     hash: statusHash(status),
   };
 }
@@ -170,28 +160,6 @@ function absent({ definition, key }: RescueWish): (cause: unknown) => never {
     if (!isNotFound(cause)) throw cause;
     throw new ReleaseError('NOTHING_TO_RESCUE', `there is no ${keyText(key)} of ${definition}`);
   };
-}
-
-async function podsOf(
-  writer: NonNullable<RescueWish['writer']>,
-  { client, signal }: RescuePorts,
-): Promise<readonly WriterPod[]> {
-  const { name, namespace } = writer;
-  const found = (await client.get(Deployment, { namespace, name }, { signal }).catch((cause: unknown) => {
-    if (!isNotFound(cause)) throw cause;
-    const what = `the writer ${namespace}/${name} is no Deployment of this cluster`;
-    throw new ReleaseError('NO_WRITER', what);
-  })) as KubeObject & {
-    readonly spec?: { readonly selector?: { readonly matchLabels?: Readonly<Record<string, string>> } };
-  };
-  const chosen = Object.entries(found.spec?.selector?.matchLabels ?? {});
-  if (chosen.length === 0)
-    throw new ReleaseError('NO_WRITER', `the Deployment ${namespace}/${name} selects its pods by no label`);
-  const labels = chosen.map(([key, value]) => `${key}=${value}`).join(',');
-  const pods: WriterPod[] = [];
-  for await (const { metadata } of client.list(Pod, { namespace, labels }, { signal }))
-    pods.push({ uid: metadata.uid ?? '', key: { namespace, name: metadata.name } });
-  return pods;
 }
 
 /** What the server says to a status, without storing it. */

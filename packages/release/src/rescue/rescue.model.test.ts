@@ -5,7 +5,10 @@ import { capabilitiesOf, clusterVersionManifest, memoryStore } from '@drydock/cr
 import type { MemoryKubeClient } from '@drydock/kube/testing';
 import { explore, soaking, type Tripwire } from '@drydock/model';
 import { conflict, type RescueWorld, refusal, rescueWorld } from '../testing/rescue-world.ts';
+import { nextRescueStep, type RescueStep } from './decide.ts';
+import { observePatient, type Patient } from './patient.ts';
 import { type RescueOptions, type RescueOutcome, rescue } from './rescue.ts';
+import { Pod, type WriterPod } from './writer-pods.ts';
 
 type Fault = 'killed' | 'answer lost' | 'conflict';
 
@@ -39,6 +42,7 @@ async function run(
   try {
     return await rescue(world.wish, ports, {
       restart: false,
+      forceDelete: false,
       patience: 10_000,
       clock: {
         now: () => time,
@@ -159,6 +163,49 @@ test('a pod that came between the note and the write is restarted, too: it has r
     },
   });
   assert.equal(outcome.kind, 'free');
+});
+
+test('REL-2 a pod that only has the labels of the writer is left alone', async () => {
+  const { world } = watched();
+  const name = world.strangePod();
+  assert.equal((await run(world)).kind, 'free');
+  assert.ok(world.cluster.peek(Pod, { namespace: 'cvo', name }) !== undefined);
+});
+
+test('REL-2 an eviction that a PodDisruptionBudget forbids is tried for five minutes, and then told by its name', async () => {
+  const { world } = watched();
+  world.budget = 'keep-one';
+  const outcome = await run(world, undefined, { mute: true });
+  assert.equal(outcome.kind, 'unrestarted');
+  assert.match(outcome.why, /disruption budget keep-one/);
+  assert.equal(outcome.seconds, 300);
+  // The same call goes on once it is allowed, or by force.
+  assert.equal((await run(world, undefined, { forceDelete: true })).kind, 'free');
+});
+
+test('REL-2 pods are evicted one at a time: the next one when its predecessor is followed by one that is ready', async () => {
+  const { world } = watched();
+  world.startPod();
+  const patient = await observePatient(world.wish, world.ports(world.cluster.client()));
+  const record = { object: 'version', wrote: '', since: '', pods: patient.writer?.pods.map(({ uid }) => uid) ?? [] };
+  const { cure: _, ...uncured } = patient;
+  const legal: Patient = { ...uncured, record };
+  const [old, other] = patient.writer?.pods ?? [];
+  assert.ok(old !== undefined && other !== undefined);
+  const step = (pods: readonly WriterPod[], missing = 0): RescueStep =>
+    nextRescueStep({ ...legal, writer: { pods, missing } }, { restart: false, now: '' });
+  assert.deepEqual(step([old, other]), { kind: 'restart', pod: old });
+  const wait = { kind: 'wait', for: 'ready', before: other };
+  assert.deepEqual(step([other], 1), wait, 'its successor is not there yet');
+  const successor = { ...old, uid: 'successor', ready: false };
+  assert.deepEqual(step([other, successor]), wait, 'its successor is not ready yet');
+  assert.deepEqual(
+    step([old, { ...other, ready: false }]),
+    { kind: 'restart', pod: old },
+    'a stuck pod need not be ready',
+  );
+  assert.deepEqual(step([{ ...old, ending: true }, other]), { ...wait, before: { ...old, ending: true } });
+  assert.deepEqual(step([other, { ...successor, ready: true }]), { kind: 'restart', pod: other });
 });
 
 test('what somebody deletes of the ledger while nobody rescues is kept again before it is taken out', async () => {

@@ -1,8 +1,9 @@
-import { isConflict } from '@drydock/kube';
+import { isConflict, keyText } from '@drydock/kube';
 import { actRescue } from './act.ts';
 import { nextRescueStep, type RescueStep } from './decide.ts';
 import { observePatient, type Patient, type RescuePorts, type RescueWish } from './patient.ts';
 import { type Proof, prove } from './proof.ts';
+import type { WriterPod } from './writer-pods.ts';
 
 /** How a rescue ended. */
 export type RescueOutcome =
@@ -13,11 +14,15 @@ export type RescueOutcome =
   /** The writer has written, and the server refuses what it may write next. */
   | { readonly kind: 'refused'; readonly proofs: readonly Proof[] }
   /** The status is legal, and nobody has written it in all that time. */
-  | { readonly kind: 'silent'; readonly seconds: number; readonly for: 'restart' | 'writer' };
+  | { readonly kind: 'silent'; readonly seconds: number; readonly for: 'restart' | 'writer' }
+  /** A pod of the writer could not be restarted in all that time: its eviction is forbidden, or the pod before it is not followed by one that is ready. */
+  | { readonly kind: 'unrestarted'; readonly seconds: number; readonly pod: string; readonly why: string };
 
 /** How a rescue is made. */
 export interface RescueOptions {
   readonly restart: boolean;
+  /** Delete pods of the writer instead of evicting them, whatever a PodDisruptionBudget says. */
+  readonly forceDelete: boolean;
   /** How long (ms) the writer has for its first write. */
   readonly patience: number;
   /** Monotonic ms, and a pause. */
@@ -28,20 +33,31 @@ export interface RescueOptions {
 
 /** How often (ms) it is looked whether the writer has written. */
 const LOOK = 1_000;
+/** How long (ms) the restart of one pod may be forbidden, or its successor not be ready. */
+const RESTART_PATIENCE = 300_000;
 
 /**
  * Looks, does one step, and looks again, until the status is free or nothing of ours helps. Whoever is killed anywhere in between is continued by the same call. Rejects with `ReleaseError`, `ApiError`
  * and the reason of the signal.
  */
 export async function rescue(wish: RescueWish, ports: RescuePorts, options: RescueOptions): Promise<RescueOutcome> {
-  const { clock, onStep, patience } = options;
+  const { clock, forceDelete, onStep, patience } = options;
   let { restart } = options;
-  let waiting: number | undefined;
+  let told: RescueStep['kind'] | undefined;
+  let wait: { readonly for: string; readonly since: number } | undefined;
+  /** How long (ms) the same has been waited for; looks again a second later. */
+  const waited = async (what: string): Promise<number> => {
+    if (wait?.for !== what) wait = { for: what, since: clock.now() };
+    const ms = clock.now() - wait.since;
+    await clock.sleep(LOOK, ports.signal);
+    return ms;
+  };
   for (;;) {
     ports.signal.throwIfAborted();
     const patient = await observePatient(wish, ports);
     const step = nextRescueStep(patient, { restart, now: ports.now() });
-    if (step.kind !== 'wait' || waiting === undefined) onStep(step, patient);
+    if (step.kind !== told) onStep(step, patient);
+    told = step.kind === 'wait' ? step.kind : undefined;
     switch (step.kind) {
       case 'healthy':
       case 'hopeless':
@@ -54,15 +70,27 @@ export async function rescue(wish: RescueWish, ports: RescuePorts, options: Resc
         return { kind: 'free', proofs, kept: patient.ledger.entries.length };
       }
       case 'wait':
-        waiting ??= clock.now();
-        if (clock.now() - waiting >= patience) return { kind: 'silent', seconds: patience / 1000, for: step.for };
-        await clock.sleep(LOOK, ports.signal);
+        if (step.for === 'ready') {
+          if ((await waited(`${step.for} ${step.before.uid}`)) >= RESTART_PATIENCE)
+            return unrestarted(step.before, 'the pod before it is not followed by one that is ready');
+        } else if ((await waited(step.for)) >= patience)
+          return { kind: 'silent', seconds: patience / 1000, for: step.for };
         break;
+      case 'restart': {
+        const forbidden = await actRescue(step, patient, ports, { forceDelete });
+        if ((await waited(step.pod.uid)) >= RESTART_PATIENCE)
+          return unrestarted(step.pod, forbidden ?? 'it does not end');
+        break;
+      }
       default:
-        await actRescue(step, patient, ports).catch(unlessOutrun);
+        await actRescue(step, patient, ports, { forceDelete }).catch(unlessOutrun);
         if (step.kind === 'save') restart = false;
     }
   }
+}
+
+function unrestarted({ key }: WriterPod, why: string): RescueOutcome {
+  return { kind: 'unrestarted', seconds: RESTART_PATIENCE / 1000, pod: keyText(key), why };
 }
 
 /** Somebody else has written: what is to be done is decided by what is there now. */

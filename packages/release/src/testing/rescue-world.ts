@@ -12,8 +12,9 @@ import {
 import { capabilitiesOf, clusterVersionManifest, clusterVersionObject } from '@drydock/crd/testing';
 import { ApiError, configMapStore } from '@drydock/kube';
 import { fastClock, type MemoryCluster, type MemoryKubeClient, memoryCluster } from '@drydock/kube/testing';
-import { Pod, type RescuePorts, type RescueWish } from '../rescue/patient.ts';
+import type { RescuePorts, RescueWish } from '../rescue/patient.ts';
 import { RESCUE_RECORDS, rescueRecords } from '../rescue/record.ts';
+import { Pod } from '../rescue/writer-pods.ts';
 
 /** A cluster that went back from 4.14 to 4.13 unprepared: a writer keeps four capabilities too many, and is refused for ever. */
 export interface RescueWorld {
@@ -25,10 +26,14 @@ export interface RescueWorld {
   define(manifest: unknown): void;
   /** A pod of the writer comes beside the one that is there, and writes from now on. */
   startPod(): void;
+  /** A pod with the labels of the writer that its Deployment has not made. Returns its name. */
+  strangePod(): string;
   /** Somebody deletes the ledger. */
   forget(): void;
   /** Whether whatever is asked of the server is refused. */
   refuseDryRuns: boolean;
+  /** Name of a PodDisruptionBudget that forbids every eviction. */
+  budget: string | undefined;
   /** The writer tries to write, from what it read when its pod came. */
   tick(): void;
   /** Writes of the writer that were taken, and those that were refused. */
@@ -52,6 +57,10 @@ const CRD = {
   scope: 'Cluster',
 } as const;
 const DEFINITION = 'clusterversions.config.openshift.io';
+const HASH = '5d7b9';
+const REPLICA_SET = {
+  ...{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: `${WRITER.name}-${HASH}`, uid: 'rs-1', controller: true },
+};
 
 type Capable = { readonly capabilities?: { readonly enabledCapabilities?: readonly string[] } };
 
@@ -79,7 +88,10 @@ export function rescueWorld(): RescueWorld {
     const uid = randomUUID();
     started += 1;
     const name = `${WRITER.name}-${started}`;
-    cluster.put(Pod, { namespace: WRITER.namespace, name }, { metadata: { name, uid, labels } } as never);
+    cluster.put(Pod, { namespace: WRITER.namespace, name }, {
+      metadata: { name, uid, labels: { ...labels, 'pod-template-hash': HASH }, ownerReferences: [REPLICA_SET] },
+      status: { conditions: [{ type: 'Ready', status: 'True' }] },
+    } as never);
     memory = { uid, enabled: enabled() };
   };
   start();
@@ -95,7 +107,16 @@ export function rescueWorld(): RescueWorld {
       const store = (name: string) =>
         configMapStore({ client, namespace: NAMESPACE, name, component: LEDGER_COMPONENT, clock });
       return {
-        client,
+        client: {
+          ...{ get: client.get.bind(client), list: client.list.bind(client), delete: client.delete.bind(client) },
+          ...{ replace: client.replace.bind(client), replaceStatus: client.replaceStatus.bind(client) },
+          raw: async ({ path }) => {
+            const name = path.split('/').at(-2) ?? '';
+            const key = { namespace: WRITER.namespace, name };
+            if (world.budget !== undefined) throw overBudget(world.budget);
+            return client.delete(Pod, key, { uid: cluster.peek(Pod, key)?.metadata.uid ?? '' });
+          },
+        },
         ledger: ledger(createLedger({ store: store(ledgerAt.name) })),
         records: rescueRecords(store(recordsAt.name)),
         minor: 29,
@@ -108,8 +129,16 @@ export function rescueWorld(): RescueWorld {
       cluster.put(CRD, { name: DEFINITION }, manifest as Partial<KubeObject>);
     },
     startPod: start,
+    strangePod: () => {
+      const name = 'debugging-copy';
+      cluster.put(Pod, { namespace: WRITER.namespace, name }, {
+        metadata: { name, uid: randomUUID(), labels },
+      } as never);
+      return name;
+    },
     forget: () => cluster.put(ConfigMap, ledgerAt, undefined),
     refuseDryRuns: false,
+    budget: undefined,
     tick: () => {
       const kept = memory?.enabled ?? [];
       const legal = capabilitiesOf(13);
@@ -145,6 +174,14 @@ export function rescueWorld(): RescueWorld {
 /** What the writer of somebody else does to a guarded write. */
 export function conflict(): ApiError {
   return new ApiError({ code: 'Conflict', action: 'write', said: 'the object has been modified', status: 409 });
+}
+
+/** What a server says to an eviction that a PodDisruptionBudget forbids. */
+function overBudget(name: string): ApiError {
+  const message = `The disruption budget ${name} needs 1 healthy pods and has 1 currently`;
+  const said = "Cannot evict pod as it would violate the pod's disruption budget.";
+  const details = { causes: [{ reason: 'DisruptionBudget', message }] };
+  return new ApiError({ code: 'TooManyRequests', action: 'evict', said, status: 429, details });
 }
 
 /** What a server says that takes nothing. */
