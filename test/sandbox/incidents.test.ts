@@ -111,7 +111,11 @@ test('one set is asked about, is waited for, and a pause names who asked for it'
   await voyage.createSet({ name: adrift, folder: '/DC0/vm/not-yet' });
   await voyage.status(adrift, 'stuck', ({ phase }) => phase === 'Blocked' || phase === 'Failed');
   // Of one set, as the page says.
-  assert.match(await said(0, 'status', set, '--check'), new RegExp(`\\nms/${set} .* Current `));
+  const ready = await eventually('somebody has looked at vCenter since the restart', async () => {
+    const { code, out } = await drydock('status', set, '--check');
+    return code === 0 ? out : undefined;
+  });
+  assert.match(ready, new RegExp(`\\nms/${set} .* Current `));
   assert.match(await said(3, 'status', adrift, '--check'), /One set is stuck/);
   for (const [schema, args] of [
     ['machines', ['machines']],

@@ -35,7 +35,8 @@ export async function plannedNow(
   const { payload, included, digest } = seen;
   const wish: ApplyWish = {
     payload: { version: payload.metadata.version, image: digest ?? name, hash: versionHash(included) },
-    ...{ manifests: included, mode, attempt: 0, owner: { name: owner } },
+    ...{ manifests: included, mode, attempt: 0 },
+    owner: { name: owner, waitsForRollouts: owner.startsWith('Payload ') },
   };
   const inventory = configMapInventory({ client, namespace: leaseNamespace });
   const plan = await planPayload(wish, { client, inventory, signal });

@@ -1,16 +1,20 @@
+import type { JsonObject } from '@drydock/crd';
 import { compareVersions, type KubeObject } from '@drydock/kube';
 import { actionOf } from '../inclusion/annotations.ts';
 import type { Manifest } from '../payload/manifest.ts';
 import { type Attempt, ManifestFault } from './attempt.ts';
 import { missingBackend } from './backends.ts';
 import { deleteObject, forget } from './deletions.ts';
-import { backendsOf, healthOf } from './health/health.ts';
+import { backendsOf, type Health, healthOf } from './health/health.ts';
+import { isComplete, rolloutOf } from './health/rollout.ts';
 import { asJson, own } from './json.ts';
 import { kindOf } from './merge/kinds.ts';
-import { writeObject } from './write-object.ts';
+import { noteRan, writeObject } from './write-object.ts';
 
 /** ms between two looks at what is waited for: the first is soon, since a definition is established in milliseconds. */
 const LOOKS = [50, 100, 200, 500, 1_000, 2_000, 5_000] as const;
+/** How long (ms) a workload may take to roll out before that counts as a failure. */
+const ROLLOUT_DEADLINE = 30 * 60_000;
 /** Looks of a reconcile, which has two workers for everything: what takes longer is reported, and looked at in the next attempt. */
 const RECONCILE_LOOKS = 5;
 
@@ -66,6 +70,7 @@ export async function settleLate(attempt: Attempt): Promise<boolean> {
         if (signal.aborted) return false;
       }
     }
+    if (wish.owner.waitsForRollouts === true) failOverdue(attempt);
     if (wish.mode !== 'reconciling' || waiting.size === 0) continue;
     for (const [manifest, message] of waiting)
       attempt.fail(manifest, { reason: 'WorkloadNotAvailable', effect: 'Report', message });
@@ -73,11 +78,22 @@ export async function settleLate(attempt: Attempt): Promise<boolean> {
   }
 }
 
+function failOverdue(attempt: Attempt): void {
+  for (const [manifest, why] of attempt.late) {
+    if (attempt.waitedFor(manifest) < ROLLOUT_DEADLINE) continue;
+    attempt.late.delete(manifest);
+    const message = `it has not rolled out within ${ROLLOUT_DEADLINE / 60_000} minutes: ${why}`;
+    attempt.fail(manifest, { reason: 'WorkloadNotAvailable', effect: 'Fail', message });
+  }
+}
+
 async function lookAgain(attempt: Attempt, manifest: Manifest): Promise<void> {
   const live = await attempt.read(manifest, await attempt.resourceOf(manifest));
   attempt.late.delete(manifest);
-  attempt.arrived(manifest);
   if (live !== undefined) await lateHealth(attempt, manifest, live);
+  // Its time to live may end as soon as it has completed.
+  else if (isJob(manifest)) noteRan(attempt, manifest);
+  attempt.arrived(manifest);
 }
 
 async function healthy(attempt: Attempt, manifest: Manifest, written: KubeObject): Promise<void> {
@@ -106,8 +122,10 @@ async function healthy(attempt: Attempt, manifest: Manifest, written: KubeObject
 /** Notes what only the end waits for. */
 async function lateHealth(attempt: Attempt, manifest: Manifest, live: KubeObject): Promise<void> {
   const { wish, ports, signal } = attempt;
-  if (wish.mode === 'initializing') return;
-  const health = healthOf(manifest, asJson(live), wish.mode);
+  if (isJob(manifest) && isComplete(asJson(live))) noteRan(attempt, manifest);
+  if (wish.mode === 'initializing' && wish.owner.waitsForRollouts !== true) return;
+  const health = lateHealthOf(attempt, manifest, asJson(live));
+  if (health.state === 'failed') return attempt.fail(manifest, health.fault);
   const hasBackends = backendsOf(manifest, asJson(live)).length > 0;
   const why =
     health.state === 'waiting'
@@ -118,6 +136,16 @@ async function lateHealth(attempt: Attempt, manifest: Manifest, live: KubeObject
   if (why === undefined) return;
   attempt.late.set(manifest, why);
   attempt.waitFor(manifest, why);
+}
+
+function lateHealthOf({ wish }: Attempt, manifest: Manifest, live: JsonObject): Health {
+  if (wish.owner.waitsForRollouts !== true || wish.mode === 'reconciling') return healthOf(manifest, live, wish.mode);
+  const rollout = rolloutOf(manifest, live);
+  return rollout.state === 'well' ? healthOf(manifest, live, 'updating') : rollout;
+}
+
+function isJob({ id }: Manifest): boolean {
+  return kindOf(id) === 'Job.batch';
 }
 
 /** Until the next look; in a reconcile, after some, the fault instead. */

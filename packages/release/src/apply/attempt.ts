@@ -153,6 +153,12 @@ export class Attempt {
     if (was?.why !== why) this.ports.onProgress(this.progress());
   }
 
+  /** How long (ms) it has been waited for, by all attempts of this process. */
+  waitedFor({ id }: Manifest): number {
+    const now = this.ports.clock.date();
+    return now.getTime() - (this.memory.waits.get(idKey(id)) ?? now).getTime();
+  }
+
   /** It is no longer waited for, unless the end does. */
   arrived(manifest: Manifest): void {
     if (this.late.has(manifest)) return;

@@ -12,4 +12,6 @@ export interface ApplyOwner {
   readonly name: string;
   /** Put into everything that is applied, as controller unless it is only created. */
   readonly reference?: OwnerReference;
+  /** Its payload is complete once all workloads have rolled out. Without it, cluster-version-operator's rules decide. */
+  readonly waitsForRollouts?: boolean;
 }

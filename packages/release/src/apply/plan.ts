@@ -80,7 +80,7 @@ export async function planPayload(
       const step: ApplyStep =
         other === undefined
           ? (heldStep(inventory, known, live.get(manifest)) ??
-            stepFor(manifest, live.get(manifest), known, mode, owner))
+            stepFor(manifest, live.get(manifest), known, mode, owner, payload.image))
           : { action: 'refuse', reason: 'ResourceClaimed', why: `${other} brings it already` };
       const changed = isDefinition(manifest.id) && ports.crds !== undefined ? ports.crds(step, manifest) : step;
       return [manifest, plannedObject(manifest, changed, live.get(manifest), mode)];

@@ -53,7 +53,7 @@ export function losesData(id: ObjectId): boolean {
 }
 
 /**
- * What is to be done for one manifest. Pure: `live` is the object as it is (undefined: there is none), `known` what the inventory has of it. Throws `ReleaseError`
+ * What is to be done for one manifest. Pure: `live` is the object as it is (undefined: there is none), `known` what the inventory has of it, `image` that of the release. Throws `ReleaseError`
  * for annotations that say nothing.
  */
 export function stepFor(
@@ -62,12 +62,15 @@ export function stepFor(
   known: InventoryEntry | undefined,
   mode: ApplyMode,
   owner?: ApplyOwner,
+  image?: string,
 ): ApplyStep {
   const action = actionOf(manifest);
   const is = live === undefined ? undefined : asJson(live);
   if (action === 'delete') return deletion(manifest.id, is, mode);
   const createOnly = action === 'create';
   const wanted = manifest.object;
+  if (is === undefined && known?.ran !== undefined && known.ran === image)
+    return { action: 'nothing', why: 'it has done its work for this release, and was removed' };
   if (is === undefined) return { action: 'create', object: newObject(manifest, owner, createOnly) };
   if (createOnly || kindOf(manifest.id) === 'Job.batch') return { action: 'nothing', why: 'it is only created' };
   if (isTooDeep(is))

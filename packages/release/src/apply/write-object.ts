@@ -22,7 +22,8 @@ export function stepOf(attempt: Attempt, manifest: Manifest, live: KubeObject | 
   const last = steps.get(manifest);
   // Of what is not there the inventory says nothing that counts.
   if (last !== undefined && last.live === live && (last.known === known || live === undefined)) return last.step;
-  const decided = heldStep(inventory, known, live) ?? stepFor(manifest, live, known, wish.mode, wish.owner);
+  const decided =
+    heldStep(inventory, known, live) ?? stepFor(manifest, live, known, wish.mode, wish.owner, wish.payload.image);
   const step = isDefinition(manifest) && ports.crds !== undefined ? ports.crds(decided, manifest) : decided;
   steps.set(manifest, { live, known, step });
   return step;
@@ -188,6 +189,14 @@ function noteWritten(
     ...settledAs(manifest, after),
   };
   inventory.note(new Map([[key, entry]]));
+}
+
+/** A Job has done its work for this release. */
+export function noteRan({ inventory, wish }: Attempt, manifest: Manifest): void {
+  const key = idKey(manifest.id);
+  const known = inventory.entries.get(key);
+  const { image } = wish.payload;
+  if (known !== undefined && known.ran !== image) inventory.note(new Map([[key, { ...known, ran: image }]]));
 }
 
 /** What was found as it should be: after a crash it may be that our write made it so, and of what we never wrote nothing is ours. */

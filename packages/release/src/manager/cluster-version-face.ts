@@ -19,6 +19,7 @@ export interface ClusterVersionTrust {
 export function clusterVersionFace({ account, rings, stores }: ClusterVersionTrust): Face<ClusterVersion> {
   return {
     resource: ClusterVersion,
+    waitsForRollouts: false,
     wishOf: ({ spec = {}, status }): ReleaseWish => {
       const { desiredUpdate = {}, capabilities = {}, overrides = [] } = spec;
       const { image, version, force = false } = desiredUpdate;

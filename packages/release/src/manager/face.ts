@@ -65,6 +65,8 @@ export interface Standing {
 /** How one kind of object asks for a release, and is told about it. */
 export interface Face<T extends KubeObject & WithStatus> {
   readonly resource: Resource<T>;
+  /** See `ApplyOwner`. */
+  readonly waitsForRollouts: boolean;
   /** What the object wants; a text: why it cannot be followed. */
   readonly wishOf: (object: T) => ReleaseWish | string;
   readonly recordOf: (object: T) => ReleaseRecord;

@@ -216,7 +216,7 @@ async function applyChosen<T extends KubeObject & WithStatus>(
           manifests,
           mode,
           attempt: count,
-          owner: { name: ownerName(face.resource, object) },
+          owner: { name: ownerName(face.resource, object), waitsForRollouts: face.waitsForRollouts },
         },
         {
           ...{ client, live, inventory: ports.inventory, memory: memory.apply },

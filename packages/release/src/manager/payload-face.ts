@@ -11,6 +11,7 @@ const WAITING = 20;
 /** Payload of drydock.dev. The schema is not believed to have been asked: it may be an older one. */
 export const payloadFace: Face<Payload> = {
   resource: Payload,
+  waitsForRollouts: true,
   wishOf: ({ spec }) => {
     // Whoever can change the definition can leave a spec out.
     const {

@@ -13,7 +13,8 @@ export type Health =
   | { readonly state: 'waiting'; readonly why: string; readonly late: boolean; readonly fault?: Fault }
   | { readonly state: 'failed'; readonly fault: Fault };
 
-const WELL: Health = { state: 'well' };
+/** Nothing is to be waited for. */
+export const WELL: Health = { state: 'well' };
 
 /** Pure: how an object stands by itself. Whether a webhook's backend answers, `backendsOf` says what to ask for. */
 export function healthOf(manifest: Manifest, live: JsonObject, mode: ApplyMode): Health {
@@ -109,7 +110,8 @@ function serviceHealth(live: JsonObject): Health {
   return waiting(`its API is not available${available?.text ?? ''}`, true);
 }
 
-interface LiveCondition {
+/** A condition as it was read. */
+export interface LiveCondition {
   readonly status: string;
   readonly reason: string;
   /** `: REASON: MESSAGE`, or ''. */
@@ -117,7 +119,8 @@ interface LiveCondition {
   readonly since: Date | undefined;
 }
 
-function conditionsOf(live: JsonObject): ReadonlyMap<string, LiveCondition> {
+/** Conditions of its status, by type. */
+export function conditionsOf(live: JsonObject): ReadonlyMap<string, LiveCondition> {
   return new Map(
     objectsIn(objectIn(live, 'status'), 'conditions').map((condition) => {
       const [reason, message] = [textIn(condition, 'reason'), textIn(condition, 'message')];
@@ -140,16 +143,19 @@ function isGoing(live: JsonObject): boolean {
   return own(objectIn(live, 'metadata'), 'deletionTimestamp') !== undefined;
 }
 
-function numberIn(object: JsonObject, field: string): number {
+/** A field that is a number; 0 where it is none. */
+export function numberIn(object: JsonObject, field: string): number {
   const value = own(object, field);
   return typeof value === 'number' ? value : 0;
 }
 
-function waiting(why: string, late: boolean = false): Health {
+/** Something is waited for; `late`: only at the end. */
+export function waiting(why: string, late: boolean = false): Health {
   return { state: 'waiting', why, late };
 }
 
-function failed(reason: Fault['reason'], message: string, condition?: LiveCondition): Health {
+/** It will not come about by itself. */
+export function failed(reason: Fault['reason'], message: string, condition?: LiveCondition): Health {
   const since = condition?.since;
   return { state: 'failed', fault: { reason, effect: 'Fail', message, ...(since === undefined ? {} : { since }) } };
 }

@@ -113,6 +113,7 @@ function entryOf(text: string): InventoryEntry | undefined {
     ...(isObject(settled)
       ? { settled: { manifest: textIn(settled, 'manifest'), content: textIn(settled, 'content') } }
       : {}),
+    ...(own(value, 'ran') === undefined ? {} : { ran: textIn(value, 'ran') }),
     ...(value['left'] === true ? { left: true } : {}),
     ...(isObject(held) && isTexts(names) && isCount(held['count']) ? { held: { count: held['count'], names } } : {}),
   };

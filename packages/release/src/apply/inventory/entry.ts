@@ -26,6 +26,8 @@ export interface InventoryEntry {
   readonly intent?: { readonly resourceVersion: string; readonly written: WrittenKeys };
   /** A digest of the manifest, and what stands for the content that the server made of it: where both are the same, there is nothing to write. */
   readonly settled?: { readonly manifest: string; readonly content: string };
+  /** A Job: image of the release for which it has done its work. It is not made again for the same one, even if its time to live has removed it. */
+  readonly ran?: string;
   /** No manifest brings it any more: another owner may. */
   readonly left?: true;
   /** Objects that a definition had when a release asked for its deletion: names, the first hundred, and how many there were. */
