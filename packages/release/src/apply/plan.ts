@@ -83,7 +83,7 @@ export async function planPayload(
             stepFor(manifest, live.get(manifest), known, mode, owner, payload.image))
           : { action: 'refuse', reason: 'ResourceClaimed', why: `${other} brings it already` };
       const changed = isDefinition(manifest.id) && ports.crds !== undefined ? ports.crds(step, manifest) : step;
-      return [manifest, plannedObject(manifest, changed, live.get(manifest), mode)];
+      return [manifest, plannedObject(manifest, changed, live.get(manifest), { mode, owner })];
     }),
   );
   const held = new Map<string, Held>();
@@ -115,11 +115,11 @@ function plannedObject(
   manifest: Manifest,
   step: ApplyStep,
   live: KubeObject | undefined,
-  mode: ApplyWish['mode'],
+  { mode, owner }: Pick<ApplyWish, 'mode' | 'owner'>,
 ): PlannedObject {
   const { id, file, line } = manifest;
   const pin = pinOf(manifest, step, live);
-  const wait = step.action === 'delete' || actionOf(manifest) === 'delete' ? undefined : waitOf(manifest, mode);
+  const wait = step.action === 'delete' || actionOf(manifest) === 'delete' ? undefined : waitOf(manifest, mode, owner);
   return {
     ...{ id, file, line, action: step.action },
     ...(step.action === 'update' ? { differences: step.differences } : {}),

@@ -3,7 +3,7 @@ import type { Manifest } from '../../payload/manifest.ts';
 import type { Fault } from '../apply-error.ts';
 import { objectIn, objectsIn, own, textIn } from '../json.ts';
 import { kindOf } from '../merge/kinds.ts';
-import type { ApplyMode } from '../owner.ts';
+import type { ApplyMode, ApplyOwner } from '../owner.ts';
 import { evaluateClusterOperator } from './cluster-operator.ts';
 
 /** Whether a live object is as the release needs it. */
@@ -160,9 +160,22 @@ export function failed(reason: Fault['reason'], message: string, condition?: Liv
   return { state: 'failed', fault: { reason, effect: 'Fail', message, ...(since === undefined ? {} : { since }) } };
 }
 
+const ROLLOUTS: Readonly<Record<string, string>> = {
+  'Deployment.apps': 'it has rolled out',
+  'DaemonSet.apps': 'it has rolled out',
+  'StatefulSet.apps': 'it has rolled out',
+  'Job.batch': 'it has completed',
+};
+
 /** What apply waits for once an object is written, as a clause; undefined where it goes on at once. */
-export function waitOf({ id, object }: Manifest, mode: ApplyMode): string | undefined {
+export function waitOf(
+  { id, object }: Manifest,
+  mode: ApplyMode,
+  { waitsForRollouts = false }: Pick<ApplyOwner, 'waitsForRollouts'>,
+): string | undefined {
   const kind = kindOf(id);
+  const rollout = waitsForRollouts && mode !== 'reconciling' ? ROLLOUTS[kind] : undefined;
+  if (rollout !== undefined) return `at the end: ${rollout}`;
   if (kind === 'ClusterOperator.config.openshift.io') {
     const versions = objectsIn(objectIn(object, 'status'), 'versions').map(
       (one) => `${textIn(one, 'name')} ${textIn(one, 'version')}`,
