@@ -69,7 +69,16 @@ function printWay(way: Way, check: Check, wide: boolean, width: number | undefin
   const [from, to] = [basename(way.from), basename(way.to)];
   const title = `${way.direction.toUpperCase()}: ${from === to ? way.from : from} → ${from === to ? way.to : to}`;
   const rest = shown.length === 0 ? '' : `\n${table(wide ? WIDE : COLUMNS, shown, { width })}`;
-  return `${oneLine(title)}\n${oneLine(sentence(way, check))}\n${rest}`;
+  const trap = way.crds.some(({ steps }) => steps.some(isStatusEnum)) ? `\n${STATUS_ENUM}\n` : '';
+  return `${oneLine(title)}\n${oneLine(sentence(way, check))}\n${rest}${trap}`;
+}
+
+const ENUM_RULES: readonly RuleId[] = ['N1', 'N2', 'N3', 'N4', 'N5'];
+const STATUS_ENUM =
+  'An enum in status is a trap: if an object holds a value that the enum lacks, the server refuses status writes, whatever else they change.\nTo its author: declare a plain string, and name the known values in its description.';
+
+function isStatusEnum({ rule, effect, half }: Step): boolean {
+  return half === 'status' && effect === 'narrows' && ENUM_RULES.includes(rule);
 }
 
 function sentence({ direction, crds, verdict, to }: Way, { compared, problems }: Check): string {

@@ -78,6 +78,21 @@ test('RB-R31: check says in one sentence that one can go forward, and what stops
   assert.equal(drydock('check', old, old).status, 0);
 });
 
+test('REL-15 check says that an enum in status is a trap, and an enum in spec is none', () => {
+  const specs = (values: readonly string[]) => {
+    const text = JSON.stringify(definition(values)).replace('"status":{"type":"object"', '"spec":{"type":"object"');
+    return JSON.parse(text) as ReturnType<typeof definition>;
+  };
+  assert.match(drydock('check', old, now).stdout, /An enum in status is a trap: .*declare a plain string/s);
+  const [before, after] = [
+    folder('before', { 'a.yaml': specs(['A']) }),
+    folder('after', { 'a.yaml': specs(['A', 'B']) }),
+  ];
+  const { stdout } = drydock('check', before, after);
+  assert.match(stdout, /enum loses "B"/);
+  assert.doesNotMatch(stdout, /trap/);
+});
+
 test('RB-R31: 4.13 and 4.14: forward nothing but the new rule is in the way, back four places are', () => {
   const [a, b] = ([13, 14] as const).map((release) =>
     folder(`cv-${release}`, { 'cv.json': JSON.stringify(clusterVersionManifest(release)) }),
