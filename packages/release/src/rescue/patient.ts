@@ -8,13 +8,13 @@ import {
   type LedgerView,
   type Loss,
   losses,
-  project,
   type Quarantined,
   readCrd,
   schemaHash,
 } from '@drydock/crd';
 import { ApiError, isConflict, isNotFound, type Key, type KubeClient, keyText } from '@drydock/kube';
 import { ReleaseError } from '../errors.ts';
+import { legalStatus } from './legal-status.ts';
 import { type RescueRecord, type RescueRecords, statusHash } from './record.ts';
 import { type WriterPods, writerPods } from './writer-pods.ts';
 
@@ -111,7 +111,7 @@ async function look(wish: RescueWish, ports: RescuePorts): Promise<Patient> {
     status: legal,
     quarantined,
     stuck,
-  } = project(status, object as unknown as JsonObject, { live: version, minor });
+  } = legalStatus(status, object as unknown as JsonObject, { live: version, minor });
   const write = (next: WithStatus): Promise<Verdict> => tried(judge, next, ports);
   const cure =
     quarantined.length === 0

@@ -137,6 +137,39 @@ test('a definition that refuses what nobody may leave out is told, and nothing i
   assert.equal(world.cluster.version, before);
 });
 
+test('REL-7 a definition that refuses the spec is told, and nothing is written', async () => {
+  const { world } = watched();
+  const narrow = JSON.parse(JSON.stringify(clusterVersionManifest(13))) as Definition;
+  const { spec } = narrow.spec.versions[0].schema.openAPIV3Schema.properties;
+  spec.properties['clusterID'] = { type: 'string', enum: ['another'] };
+  world.define(narrow);
+  const before = world.cluster.version;
+  const outcome = await run(world);
+  assert.equal(outcome.kind, 'hopeless');
+  assert.match(outcome.why, /refuses what nobody may leave out.*spec\.clusterID/);
+  assert.equal(world.cluster.version, before);
+});
+
+test('REL-7 a rule of the whole object that one field of the status breaks is satisfied by leaving it out', async () => {
+  const { world } = watched();
+  const narrow = JSON.parse(JSON.stringify(clusterVersionManifest(13))) as Definition;
+  const root = narrow.spec.versions[0].schema.openAPIV3Schema;
+  root['x-kubernetes-validations'] = [{ rule: '!has(self.status.capabilities)', message: 'no capabilities here' }];
+  world.define(narrow);
+  const patient = await observePatient(world.wish, world.ports(world.cluster.client()));
+  assert.deepEqual(patient.stuck, []);
+  assert.equal(patient.illegal[0]?.path, 'status.capabilities');
+  assert.ok(!('capabilities' in (patient.cure?.status ?? {})));
+  assert.deepEqual(
+    patient.cure?.lost.map(({ at }) => at),
+    [['capabilities']],
+  );
+  // What nobody may leave out is never tried.
+  root['x-kubernetes-validations'] = [{ rule: '!has(self.status.desired)', message: 'no' }];
+  world.define(narrow);
+  assert.equal((await run(world)).kind, 'hopeless');
+});
+
 test('a server that refuses what may come next is told, and the next call proves it anew', async () => {
   const { world } = watched();
   const refused = await run(world, undefined, {
@@ -222,7 +255,9 @@ interface Definition {
       {
         readonly schema: {
           readonly openAPIV3Schema: {
+            'x-kubernetes-validations'?: readonly object[];
             readonly properties: {
+              readonly spec: { readonly properties: Record<string, object> };
               readonly status: {
                 readonly properties: {
                   readonly desired: { readonly properties: { readonly version: { enum?: string[] } } };
