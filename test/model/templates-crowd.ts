@@ -1,4 +1,4 @@
-import { type Coverage, explore } from '@drydock/model';
+import { type Coverage, explore, soaking } from '@drydock/model';
 import { NO_KEYS, type TemplateStore, templateStore } from '@drydock/templates';
 import { memoryOva } from '@drydock/templates/testing';
 import type { MoRef } from '@drydock/vsphere';
@@ -155,6 +155,7 @@ export async function exploreCrowd(exploration: CrowdExploration): Promise<Cover
     },
     faults: events,
     depth: exploration.depth ?? 1,
+    sampled: soaking ? 1 : 4,
   });
   return { ...coverage, states: states.size };
 }

@@ -26,6 +26,7 @@ test('a transfer that looks before it acts survives a crash at every place, alon
     check,
     faults: ['crash'],
     depth: 2,
+    sampled: 1,
   });
   assert.deepEqual(coverage.places, ['before', 'after']);
   assert.equal(coverage.scenarios, 1 + 2 + 4);
@@ -42,8 +43,25 @@ test('depth 3 tries every triple', async () => {
     check,
     faults: ['crash'],
     depth: 3,
+    sampled: 1,
   });
   assert.equal(coverage.scenarios, 1 + 2 + 4 + 8);
+});
+
+test('of later faults a sample is tried, of first ones each', async () => {
+  const coverage = await explore<Account, 'crash'>({
+    setup,
+    run: async (account, tripwire) => {
+      await strike(tripwire, 'before');
+      Object.assign(account, { from: 0, to: 1 });
+      await strike(tripwire, 'after');
+    },
+    check,
+    faults: ['crash'],
+    depth: 2,
+    sampled: 4,
+  });
+  assert.deepEqual([coverage.scenarios, coverage.complete], [1 + 2 + 1, false]);
 });
 
 test('negative control: one that crashes between its halves is found, and the place is named', async () => {
@@ -85,6 +103,7 @@ function steps(worlds: boolean) {
     check: ({ done }) => assert.deepEqual(done, ['a', 'b', 'c']),
     faults: ['crash'],
     depth: 2,
+    sampled: 1,
     ...(worlds
       ? {
           worlds: {

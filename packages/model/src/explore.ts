@@ -26,6 +26,8 @@ export interface Exploration<W, F extends string> {
   readonly faults: readonly F[];
   /** Faults per history: 1 alone, 2 in pairs as well, 3 in triples as well. Default 1. */
   readonly depth?: 1 | 2 | 3;
+  /** Of so many second and later faults, one is tried: `soaking ? 1 : 4` where all of them take too long for each run of the tests. Default 1. */
+  readonly sampled?: number;
   /** Leaves out a fault that does the same at another place, which is tried; `earlier` is how many faults came before it. Default: every fault everywhere. */
   readonly tries?: (fault: F, place: string, earlier: number) => boolean;
   /** How worlds are compared and copied. Without it each history is played from its beginning, and none is taken for another. */
@@ -52,7 +54,7 @@ export interface Coverage {
   readonly scenarios: number;
   /** Histories that left a world as another one had: what comes after it was played once. */
   readonly merged: number;
-  /** False where a soak's time was over before everything was tried. */
+  /** False where not everything was tried: later faults were sampled, or a soak's time was over. */
   readonly complete: boolean;
 }
 
@@ -80,10 +82,11 @@ export class ExplorationError extends Error {
  * Shorter histories come first, so that longer ones are compared with all of them.
  */
 export async function explore<W, F extends string>(exploration: Exploration<W, F>): Promise<Coverage> {
-  const { depth = 1, worlds } = exploration;
+  const { depth = 1, sampled = 1, worlds } = exploration;
   const outOfTime = timeLimit();
   const met = new Set<string>();
   let [scenarios, merged, complete] = [0, 0, true];
+  let later = 0;
   let clean: readonly string[] | undefined;
   const root: History<W, F> = { plans: [], happened: [] };
   let level: readonly History<W, F>[] = [root];
@@ -111,6 +114,10 @@ export async function explore<W, F extends string>(exploration: Exploration<W, F
             break;
           }
           if (exploration.tries?.(fault, place, faults) === false) continue;
+          if (faults > 0 && later++ % sampled !== 0) {
+            complete = false;
+            continue;
+          }
           const struck = await strike(exploration, history, { fault, index });
           const state = struck.world === undefined ? undefined : worlds?.state(struck.world);
           if (state !== undefined && met.has(state)) {
