@@ -16,6 +16,7 @@ import { firstSeed, generator, repetitions } from '@drydock/model';
 import type { TestSigner } from '@drydock/release/testing';
 import { fromJSONSchema } from 'zod';
 import type { ApiCall } from './support/audit-log.ts';
+import { runCommand } from './support/image-cli.ts';
 import { eventually } from './support/kube-kinds.ts';
 import { superfluous, uncovered } from './support/rbac-coverage.ts';
 import { accountNamespace, grantsTo } from './support/rbac-manifests.ts';
@@ -133,6 +134,24 @@ test('a Payload is applied in the name of its account, goes on, and back by its 
     ['1.0.0 true', '1.0.1 true', '1.0.0 true'],
   );
   assert.match(await ran('release', 'status'), /^Payload tools +1\.0\.0 +- +False +True/m);
+  // REL-11: who leads is said first, and what nobody has seen is not told as if it were so.
+  assert.match(
+    await ran('release', 'status', '--check', '--lease-namespace', accountNamespace),
+    /^\S+ leads releases since \d+s\n/,
+  );
+  await running.crash();
+  await client.mergePatch(Payload, { name: 'tools' }, { spec: { image: second } });
+  const { code, out } = await runCommand(rig.sandbox, [
+    'release',
+    'status',
+    '--check',
+    '--lease-namespace',
+    accountNamespace,
+  ]);
+  assert.equal(code, 5, out);
+  assert.match(out, /^(nobody leads releases|one leads releases) since /);
+  assert.match(out, /^Payload tools +1\.0\.0 +not seen yet/m);
+  await client.mergePatch(Payload, { name: 'tools' }, { spec: { image: null } });
 });
 
 test('an account that may not be impersonated applies nothing, and who may not act in the name of an account makes no Payload for it', async () => {

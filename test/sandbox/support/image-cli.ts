@@ -34,7 +34,7 @@ export function runDrydock(sandbox: VCenterSandbox, ...args: readonly string[]):
 
 /** Runs `drydock` with these words and no others. */
 export async function runCommand(
-  { kubeconfig, directory }: VCenterSandbox,
+  { kubeconfig, directory }: Pick<VCenterSandbox, 'kubeconfig' | 'directory'>,
   words: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Ended> {

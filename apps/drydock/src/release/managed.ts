@@ -8,11 +8,15 @@ export interface ManagedRelease {
   readonly name: string;
   readonly version?: string;
   readonly image?: string;
+  /** Done of all, as `12/30`, or {@link NOT_SEEN}. */
   readonly progress?: string;
   readonly conditions: readonly Condition[];
   readonly waiting: readonly { readonly object: string; readonly why?: string; readonly since?: string }[];
   readonly history: readonly ReleaseEntry[];
 }
+
+/** The progress of a release whose spec has changed since its status was written. */
+export const NOT_SEEN = 'not seen yet';
 
 /** One release of a history. */
 export interface ReleaseEntry {
@@ -59,7 +63,8 @@ export function releaseNamed(releases: readonly ManagedRelease[], name: string |
 }
 
 function ofPayload({ metadata, status = {} }: Payload): ManagedRelease {
-  const { desired, progress, conditions = [], waiting = [], history = [] } = status;
+  const { desired, observedGeneration, conditions = [], waiting = [], history = [] } = status;
+  const progress = isSeen(metadata, observedGeneration) ? status.progress : NOT_SEEN;
   return {
     name: `Payload ${metadata.name}`,
     ...desired,
@@ -70,12 +75,17 @@ function ofPayload({ metadata, status = {} }: Payload): ManagedRelease {
   };
 }
 
+function isSeen({ generation = 0 }: { readonly generation?: number }, observed: number | undefined): boolean {
+  return (observed ?? 0) >= generation;
+}
+
 function ofVersion({ metadata, status = {} }: ClusterVersion): ManagedRelease {
-  const { desired = {}, conditions = [], history = [] } = status;
+  const { desired = {}, observedGeneration, conditions = [], history = [] } = status;
   return {
     name: `ClusterVersion ${metadata.name}`,
     ...(desired.version === undefined ? {} : { version: desired.version }),
     ...(desired.image === undefined ? {} : { image: desired.image }),
+    ...(isSeen(metadata, observedGeneration) ? {} : { progress: NOT_SEEN }),
     ...{ conditions, waiting: [] },
     history: history.map(({ completionTime, state, version, image, startedTime, verified, acceptedRisks }) => ({
       ...(state === undefined ? {} : { state }),

@@ -4,14 +4,21 @@ import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
+import { type Leadership, leadershipOf, leadershipText } from '../leadership.ts';
 import { type OutputFormat, outputOption, print } from '../output/format.ts';
 import { objectName } from '../output/names.ts';
+import { LEASE_NAMESPACE } from '../status-notes.ts';
 import { type Column, table } from '../table.ts';
 import { sayError } from '../terminal.ts';
-import { type ManagedRelease, managedReleases, type ReleaseEntry, releaseNamed } from './managed.ts';
+import { type ManagedRelease, managedReleases, NOT_SEEN, type ReleaseEntry, releaseNamed } from './managed.ts';
 
 interface Flags extends ClusterFlags {
   readonly output: OutputFormat;
+}
+
+interface StatusFlags extends Flags {
+  readonly check?: boolean;
+  readonly leaseNamespace: string;
 }
 
 /** Adds `release status`: what the cluster's releases are doing. It only reads. */
@@ -22,7 +29,17 @@ export function addStatus(group: Command): void {
       .description('show the releases that a cluster has, what is being done about them, and what holds them up'),
   )
     .addOption(outputOption({ names: true }))
-    .action((flags: Flags) => untilInterrupted((signal) => status(flags, signal), 'nothing was changed'));
+    .option('--check', 'answer by the exit code whether all releases are complete')
+    .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
+    .addHelpText(
+      'after',
+      `
+With --check: 0 all releases are complete, 3 one fails or is refused, 5 undecided: one is being applied, its newest spec was not seen
+yet, or nobody leads.
+
+Exit codes: 0 shown, 1 failed, 2 usage, 3 and 5 of --check, 130 and 143 interrupted.`,
+    )
+    .action((flags: StatusFlags) => untilInterrupted((signal) => status(flags, signal), 'nothing was changed'));
 }
 
 /** Adds `release history`: the releases that were applied, the newest first. It only reads. */
@@ -39,18 +56,31 @@ export function addHistory(group: Command): void {
     );
 }
 
-async function status(flags: Flags, signal: AbortSignal): Promise<number> {
+async function status(flags: StatusFlags, signal: AbortSignal): Promise<number> {
   await using client = await connect(flags);
-  const { releases, unread } = await managedReleases(client, signal);
+  const [{ releases, unread }, leader] = await Promise.all([
+    managedReleases(client, signal),
+    leadershipOf(client, { role: 'release', namespace: flags.leaseNamespace }, { signal }),
+  ]);
   for (const why of unread) sayError(`drydock: ${why}`);
-  const value = { releases: releases.map(({ history: _history, ...one }) => one) };
+  const value = { leader, releases: releases.map(({ history: _history, ...one }) => one) };
   print(
     flags.output,
     value,
-    () => statusText(releases, flags.output.wide),
+    () => `${oneLine(leadershipText(leader, 'releases', Date.now()))}\n${statusText(releases, flags.output.wide)}`,
     () => releases.map(resourceOf),
   );
-  return exitCode.done;
+  return flags.check === true ? checkCode(releases, leader) : exitCode.done;
+}
+
+/** Who is not told of a trouble may be none: with nobody who looks, or a spec that nobody has seen, the conditions are of another time. */
+function checkCode(releases: readonly ManagedRelease[], leader: Leadership): number {
+  const has = (type: string, is: string): boolean =>
+    releases.some((release) => conditionOf(release, type)?.status === is);
+  if (TROUBLE.some(([type, when]) => when !== 'Unknown' && has(type, when))) return exitCode.blocked;
+  const isOld = leader.state !== 'led' || releases.some(({ progress }) => progress === NOT_SEEN);
+  const isUnderWay = has('Progressing', 'True') || has('Failing', 'Unknown');
+  return isOld || isUnderWay ? exitCode.undecided : exitCode.done;
 }
 
 async function history(name: string | undefined, flags: Flags, signal: AbortSignal): Promise<number> {
