@@ -5,7 +5,7 @@ import { imageOf } from '../testing/manager-world.ts';
 import { payloadFiles } from '../testing/payload-files.ts';
 import { releaseMemory } from './memory.ts';
 import { type RollbackableOptions, rollbackable } from './rollbackable.ts';
-import type { JudgedWay } from './way-back-judge.ts';
+import { type JudgedWay, wayBackState } from './way-back-judge.ts';
 
 const CLEAN: JudgedWay = { findings: [], undecided: '' };
 const finding = {
@@ -17,6 +17,15 @@ const finding = {
 const entry = (version: string): HistoryEntry => ({
   ...{ version, image: imageOf(version), state: 'Completed', verified: true, startedTime: '2026-01-01T00:00:00Z' },
   completionTime: '2026-01-01T00:00:00Z',
+});
+
+test('REL-13 what a rollback takes out and keeps is told, place by place, and not called fitting', () => {
+  const place = { definition: 'things.example.com', path: 'status.phases[]', how: 'cut', objects: 3 } as const;
+  const state = wayBackState('1.0.0', { ...CLEAN, healed: Array.from({ length: 7 }, () => place) });
+  assert.deepEqual([state.status, state.reason], ['True', 'ValuesKept']);
+  assert.match(state.message, /do not hold 7 places: .*status\.phases\[\] of things\.example\.com \(3\).*and 2 more/);
+  assert.doesNotMatch(state.message, /fits/);
+  assert.match(wayBackState('1.0.0', CLEAN).message, /fits the definitions of 1\.0\.0/);
 });
 
 test('RB-R98 what is said of the way back is ten minutes old at most, and another release before is looked at at once', async () => {

@@ -3,7 +3,7 @@ import { ApiError, type KubeClient } from '@drydock/kube';
 import { clusterEra, eraOf } from '@drydock/preflight';
 import { minor } from 'semver';
 import type { Manifest } from '../payload/manifest.ts';
-import { wayPreflight } from '../rollback/preflight.ts';
+import { type HealedPlace, wayPreflight } from '../rollback/preflight.ts';
 import type { WayBackState } from '../state/conditions.ts';
 import type { WayBackFinding } from '../state/way-back.ts';
 import { lostData, type Running } from './lost-data.ts';
@@ -13,6 +13,8 @@ export interface JudgedWay {
   readonly findings: readonly WayBackFinding[];
   /** Why not everything could be looked at; '' where it was. */
   readonly undecided: string;
+  /** What the way back does by itself about what does not fit. */
+  readonly healed?: readonly HealedPlace[];
   /** Why its API server cannot follow the one that runs; absent where it can, or stays. */
   readonly skew?: string;
 }
@@ -62,7 +64,7 @@ const NOTHING: JudgedWay = { findings: [], undecided: '' };
 const UNDECIDED = 'UNDECIDED';
 
 /** What a judgement means for the condition Rollbackable. `version`: the release that would be gone back to. */
-export function wayBackState(version: string, { findings, undecided, skew }: JudgedWay): WayBackState {
+export function wayBackState(version: string, { findings, healed = [], undecided, skew }: JudgedWay): WayBackState {
   if (skew !== undefined)
     return { status: 'False', reason: 'ServerSkew', message: `Going back to ${version}: ${skew}` };
   const blocking = findings.filter((one) => one.blocking && one.class !== UNDECIDED);
@@ -77,7 +79,16 @@ export function wayBackState(version: string, { findings, undecided, skew }: Jud
   }
   if (undecided !== '')
     return { status: 'Unknown', reason: 'Undecided', message: `Going back to ${version} is undecided: ${undecided}` };
-  return { status: 'True', reason: 'AsExpected', message: `What is stored fits the definitions of ${version}.` };
+  if (healed.length === 0)
+    return { status: 'True', reason: 'AsExpected', message: `What is stored fits the definitions of ${version}.` };
+  return { status: 'True', reason: 'ValuesKept', message: keptText(version, healed) };
+}
+
+function keptText(version: string, healed: readonly HealedPlace[]): string {
+  const places = healed.slice(0, TOLD).map(({ definition, path, objects }) => `${path} of ${definition} (${objects})`);
+  const rest = healed.length > TOLD ? `, and ${healed.length - TOLD} more` : '';
+  const count = healed.length === 1 ? '1 place' : `${healed.length} places`;
+  return `The definitions of ${version} do not hold ${count}: a rollback takes the values out, keeps them and puts them back on the way forward. Places, with their objects: ${places.join(', ')}${rest}.`;
 }
 
 /** The same for a look that failed. */
