@@ -7,6 +7,13 @@ export type { Status, StatusCause } from '../../status-object.ts';
 export { canonical, isObject, type JsonObject, listOf, objectOf, own, put, shown, without } from './json.ts';
 export { kindOfCrd, METADATA, type ServedKind, whole } from './kinds.ts';
 export { metadataOf, nameOf, seconds, withMetadata } from './metadata.ts';
+export {
+  dns1035LabelProblems,
+  dnsLabelProblems,
+  dnsSubdomainProblems,
+  labelValueProblems,
+  qualifiedNameProblems,
+} from './object-names.ts';
 export { jsonPatch, mergePatch } from './patches.ts';
 export type { Admission, OtherRequest, ServerPorts } from './ports.ts';
 export {

@@ -1,4 +1,5 @@
 import {
+  dns1035LabelProblems,
   isObject,
   type JsonObject,
   jsonEqual,
@@ -10,7 +11,7 @@ import {
   settle,
   violations,
 } from '@drydock/kube/testing/api-server';
-import { duplicate, forbidden, isLabel1035, required, unsupported, wrong } from './checks.ts';
+import { duplicate, forbidden, required, unsupported, wrong } from './checks.ts';
 import { textOf } from './draft.ts';
 import { ruleProblem } from './expressions/expression-rules.ts';
 
@@ -20,9 +21,6 @@ import { ruleProblem } from './expressions/expression-rules.ts';
 export const CLEANUP = 'customresourcecleanup.apiextensions.k8s.io';
 
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
-const DNS_1035 =
-  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
-
 /** What is wrong with a CRD; `optionalOldSelf` says whether rules may have optional old values. */
 export function crdViolations(
   object: JsonObject,
@@ -87,8 +85,9 @@ function nameViolations(names: JsonObject): StatusCause[] {
       causes.push(required(`spec.names.${field}`));
       return;
     }
-    if (isLabel1035(mixed ? text.toLowerCase() : text)) return;
-    const said = `${mixed ? 'may have mixed case, but should otherwise match: ' : ''}${DNS_1035}`;
+    const problems = dns1035LabelProblems(mixed ? text.toLowerCase() : text).join(',');
+    if (problems === '') return;
+    const said = `${mixed ? 'may have mixed case, but should otherwise match: ' : ''}${problems}`;
     causes.push(wrong(`spec.names.${field}`, value, said));
   };
   check('plural', names['plural'], false);
@@ -100,7 +99,8 @@ function nameViolations(names: JsonObject): StatusCause[] {
     ['categories', names['categories']],
   ] as const) {
     for (const [at, one] of listOf(what).entries()) {
-      if (!isLabel1035(String(one))) causes.push(wrong(`spec.names.${list}[${at}]`, one, DNS_1035));
+      const problems = dns1035LabelProblems(String(one)).join(',');
+      if (problems !== '') causes.push(wrong(`spec.names.${list}[${at}]`, one, problems));
     }
   }
   if (names['kind'] !== undefined && names['kind'] === names['listKind']) {
@@ -144,8 +144,8 @@ function versionViolations(spec: JsonObject, old: JsonObject | undefined, option
   for (const [at, version] of versions.entries()) {
     if (names.has(version['name'])) unique = false;
     names.add(version['name']);
-    if (!isLabel1035(textOf(version['name'])))
-      causes.push(wrong(`spec.versions[${at}].name`, version['name'], DNS_1035));
+    const problems = dns1035LabelProblems(textOf(version['name'])).join(',');
+    if (problems !== '') causes.push(wrong(`spec.versions[${at}].name`, version['name'], problems));
   }
   if (!unique) causes.push(wrong('spec.versions', internal, 'must contain unique version names'));
   const stored = versions.filter((one) => one['storage'] === true).length;
