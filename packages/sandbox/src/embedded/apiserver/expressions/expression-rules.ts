@@ -11,9 +11,9 @@ import {
   type StatusCause,
 } from '@drydock/kube/testing/api-server';
 import { type Compiled, compileExpression } from './expression-compiler.ts';
-import { ExpressionError } from './expression-parser.ts';
+import { CostLimitError, EvaluationError, ExpressionError } from './expression-errors.ts';
 import { type Type, typeOfSchema } from './expression-types.ts';
-import { EvaluationError, fromJson, Optional, type Value } from './expression-values.ts';
+import { fromJson, Optional, type Value } from './expression-values.ts';
 
 /** One entry of `x-kubernetes-validations`. */
 interface Rule {
@@ -178,7 +178,7 @@ function evaluated(
         `call arguments did not match a supported operator, function or macro signature for rule: ${said}`,
       );
     }
-    if (error.message.includes('cost limit')) {
+    if (error instanceof CostLimitError) {
       return invalid(
         `validation failed due to running out of cost budget, no further validation rules will be run: ${said}`,
       );
