@@ -11,9 +11,9 @@ import {
   settle,
   violations,
 } from '@drydock/kube/testing/api-server';
-import { duplicate, forbidden, required, unsupported, wrong } from './checks.ts';
 import { textOf } from './draft.ts';
 import { ruleProblem } from './expressions/expression-rules.ts';
+import { duplicate, forbidden, invalidValue, notSupported, required } from './field-errors.ts';
 
 // What the server refuses in a CustomResourceDefinition.
 
@@ -34,13 +34,14 @@ export function crdViolations(
   const plural = textOf(names['plural']);
   const { name } = metadataOf(object);
   if (old === undefined && name !== `${plural}.${group}`)
-    causes.push(wrong('metadata.name', name, 'must be spec.names.plural+"."+spec.group'));
+    causes.push(invalidValue('metadata.name', name, 'must be spec.names.plural+"."+spec.group'));
   if (group === '') causes.push(required('spec.group'));
-  else if (!group.includes('.')) causes.push(wrong('spec.group', group, 'should be a domain with at least one dot'));
+  else if (!group.includes('.'))
+    causes.push(invalidValue('spec.group', group, 'should be a domain with at least one dot'));
   const scopes = ['Cluster', 'Namespaced'];
   const scope = textOf(spec['scope']);
   if (scope === '') causes.push(required('spec.scope'));
-  else if (!scopes.includes(scope)) causes.push(unsupported('spec.scope', scope, scopes));
+  else if (!scopes.includes(scope)) causes.push(notSupported('spec.scope', scope, scopes));
   causes.push(...versionViolations(spec, old, optionalOldSelf));
   causes.push(...nameViolations(names));
   causes.push(...conversionViolations(objectOf(spec['conversion'])));
@@ -51,15 +52,15 @@ export function crdViolations(
     );
     const fixed = established ? (['scope', 'group'] as const) : [];
     for (const field of fixed) {
-      if (spec[field] !== before[field]) causes.push(wrong(`spec.${field}`, spec[field], 'field is immutable'));
+      if (spec[field] !== before[field]) causes.push(invalidValue(`spec.${field}`, spec[field], 'field is immutable'));
     }
     for (const field of established ? ['kind', 'plural'] : []) {
       const was = objectOf(before['names'])[field];
-      if (names[field] !== was) causes.push(wrong(`spec.names.${field}`, names[field], 'field is immutable'));
+      if (names[field] !== was) causes.push(invalidValue(`spec.names.${field}`, names[field], 'field is immutable'));
     }
     causes.push(...storedVersionViolations(object));
   } else if (listOf(objectOf(object['status'])['storedVersions']).length === 0) {
-    causes.push(wrong('status.storedVersions', null, 'must have at least one stored version'));
+    causes.push(invalidValue('status.storedVersions', null, 'must have at least one stored version'));
   }
   return causes;
 }
@@ -73,7 +74,7 @@ export function storedVersionViolations(object: JsonObject): StatusCause[] {
     if (known.includes(version)) return [];
     const name = String(version);
     const said = `missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`;
-    return [wrong(`status.storedVersions[${at}]`, version, said)];
+    return [invalidValue(`status.storedVersions[${at}]`, version, said)];
   });
 }
 
@@ -88,7 +89,7 @@ function nameViolations(names: JsonObject): StatusCause[] {
     const problems = dns1035LabelProblems(mixed ? text.toLowerCase() : text).join(',');
     if (problems === '') return;
     const said = `${mixed ? 'may have mixed case, but should otherwise match: ' : ''}${problems}`;
-    causes.push(wrong(`spec.names.${field}`, value, said));
+    causes.push(invalidValue(`spec.names.${field}`, value, said));
   };
   check('plural', names['plural'], false);
   check('singular', names['singular'], false);
@@ -100,11 +101,11 @@ function nameViolations(names: JsonObject): StatusCause[] {
   ] as const) {
     for (const [at, one] of listOf(what).entries()) {
       const problems = dns1035LabelProblems(String(one)).join(',');
-      if (problems !== '') causes.push(wrong(`spec.names.${list}[${at}]`, one, problems));
+      if (problems !== '') causes.push(invalidValue(`spec.names.${list}[${at}]`, one, problems));
     }
   }
   if (names['kind'] !== undefined && names['kind'] === names['listKind']) {
-    causes.push(wrong('spec.names.listKind', names['listKind'], 'kind and listKind may not be the same'));
+    causes.push(invalidValue('spec.names.listKind', names['listKind'], 'kind and listKind may not be the same'));
   }
   return causes;
 }
@@ -112,7 +113,7 @@ function nameViolations(names: JsonObject): StatusCause[] {
 function conversionViolations(conversion: JsonObject): StatusCause[] {
   const { strategy, webhook } = conversion;
   const strategies = ['None', 'Webhook'];
-  if (!strategies.includes(String(strategy))) return [unsupported('spec.conversion.strategy', strategy, strategies)];
+  if (!strategies.includes(String(strategy))) return [notSupported('spec.conversion.strategy', strategy, strategies)];
   const client = objectOf(webhook)['clientConfig'];
   if (strategy === 'None') {
     return webhook === undefined
@@ -129,7 +130,7 @@ function conversionViolations(conversion: JsonObject): StatusCause[] {
   if (versions.length === 0) causes.push(required('spec.conversion.conversionReviewVersions'));
   else if (!versions.includes('v1') && !versions.includes('v1beta1')) {
     const said = 'must include at least one of v1, v1beta1';
-    causes.push(wrong('spec.conversion.conversionReviewVersions', versions, said));
+    causes.push(invalidValue('spec.conversion.conversionReviewVersions', versions, said));
   }
   return causes;
 }
@@ -145,12 +146,12 @@ function versionViolations(spec: JsonObject, old: JsonObject | undefined, option
     if (names.has(version['name'])) unique = false;
     names.add(version['name']);
     const problems = dns1035LabelProblems(textOf(version['name'])).join(',');
-    if (problems !== '') causes.push(wrong(`spec.versions[${at}].name`, version['name'], problems));
+    if (problems !== '') causes.push(invalidValue(`spec.versions[${at}].name`, version['name'], problems));
   }
-  if (!unique) causes.push(wrong('spec.versions', internal, 'must contain unique version names'));
+  if (!unique) causes.push(invalidValue('spec.versions', internal, 'must contain unique version names'));
   const stored = versions.filter((one) => one['storage'] === true).length;
   if (stored !== 1 && versions.length > 0) {
-    causes.push(wrong('spec.versions', internal, 'must have exactly one version marked as storage version'));
+    causes.push(invalidValue('spec.versions', internal, 'must have exactly one version marked as storage version'));
   }
   // What all versions share the server moves to one place, and names it there.
   const schemas = versions.map((one) => objectOf(one['schema'])['openAPIV3Schema']);
@@ -198,7 +199,7 @@ function subresourceViolations(version: JsonObject, path: string): StatusCause[]
     const value = textOf(scale[field]);
     if (value === '') causes.push(required(`${path}.scale.${field}`));
     else if (!value.startsWith(part)) {
-      causes.push(wrong(`${path}.scale.${field}`, value, `should be a json path under ${part.slice(0, -1)}`));
+      causes.push(invalidValue(`${path}.scale.${field}`, value, `should be a json path under ${part.slice(0, -1)}`));
     }
   }
   return causes;
@@ -226,10 +227,12 @@ function schemaViolations(root: Schema, path: string, optionalOldSelf: boolean):
               : 'must not be empty for specified object fields';
         structural.push(required(`${at}.type`, said));
       } else if (place === 'root' && type !== 'object') {
-        structural.push(wrong(`${at}.type`, type, 'must be object at the root'));
+        structural.push(invalidValue(`${at}.type`, type, 'must be object at the root'));
       }
       if (schema['x-kubernetes-embedded-resource'] === true && type !== 'object') {
-        structural.push(wrong(`${at}.type`, type ?? '', 'must be object if x-kubernetes-embedded-resource is true'));
+        structural.push(
+          invalidValue(`${at}.type`, type ?? '', 'must be object if x-kubernetes-embedded-resource is true'),
+        );
       }
     } else {
       const kept = schema['x-kubernetes-int-or-string'] === true;
@@ -245,7 +248,7 @@ function schemaViolations(root: Schema, path: string, optionalOldSelf: boolean):
       }
     }
     if (type !== undefined && type !== '' && !TYPES.includes(type) && place !== 'nested') {
-      causes.push(unsupported(`${at}.type`, type, TYPES));
+      causes.push(notSupported(`${at}.type`, type, TYPES));
     }
     if (type === 'array' && place !== 'nested') {
       if (items === undefined) causes.push(required(`${at}.items`, 'must be specified'));
@@ -265,7 +268,7 @@ function schemaViolations(root: Schema, path: string, optionalOldSelf: boolean):
     }
     if (schema.pattern !== undefined) causes.push(...patternViolations(schema.pattern, `${at}.pattern`));
     if (schema['x-kubernetes-preserve-unknown-fields'] === true && type !== undefined && type !== 'object') {
-      later.push(wrong(`${at}.type`, type, 'must be object if x-kubernetes-preserve-unknown-fields is true'));
+      later.push(invalidValue(`${at}.type`, type, 'must be object if x-kubernetes-preserve-unknown-fields is true'));
     }
     causes.push(...listViolations(schema, at));
     later.push(
@@ -322,7 +325,9 @@ function patternViolations(pattern: string, field: string): StatusCause[] {
   } catch {
     const open = (pattern.match(/\(/g) ?? []).length > (pattern.match(/\)/g) ?? []).length;
     const why = open ? `missing closing ): \`${pattern}\`` : `invalid or unsupported syntax: \`${pattern}\``;
-    return [wrong(field, pattern, `must be a valid regular expression, but isn't: error parsing regexp: ${why}`)];
+    return [
+      invalidValue(field, pattern, `must be a valid regular expression, but isn't: error parsing regexp: ${why}`),
+    ];
   }
 }
 
@@ -332,9 +337,11 @@ function listViolations(schema: Schema, at: string): StatusCause[] {
   const keys = schema['x-kubernetes-list-map-keys'];
   if (type !== undefined) {
     const types = ['atomic', 'map', 'set'];
-    if (!types.includes(type)) causes.push(unsupported(`${at}.x-kubernetes-list-type`, type, types));
+    if (!types.includes(type)) causes.push(notSupported(`${at}.x-kubernetes-list-type`, type, types));
     if (schema.type !== 'array')
-      causes.push(wrong(`${at}.type`, schema.type ?? '', 'must be array if x-kubernetes-list-type is specified'));
+      causes.push(
+        invalidValue(`${at}.type`, schema.type ?? '', 'must be array if x-kubernetes-list-type is specified'),
+      );
   }
   if (type === 'map') {
     if (keys === undefined || keys.length === 0) {
@@ -343,7 +350,11 @@ function listViolations(schema: Schema, at: string): StatusCause[] {
     const { items } = schema;
     if (items !== undefined && items.type !== 'object') {
       causes.push(
-        wrong(`${at}.items.type`, items.type ?? '', "must be object if parent array's x-kubernetes-list-type is map"),
+        invalidValue(
+          `${at}.items.type`,
+          items.type ?? '',
+          "must be object if parent array's x-kubernetes-list-type is map",
+        ),
       );
     }
     const seen = new Set<string>();
@@ -352,7 +363,7 @@ function listViolations(schema: Schema, at: string): StatusCause[] {
       if (seen.has(key)) causes.push(duplicate(field, key));
       seen.add(key);
       const property = items?.properties?.[key];
-      if (property === undefined) causes.push(wrong(field, key, 'entries must all be names of item properties'));
+      if (property === undefined) causes.push(invalidValue(field, key, 'entries must all be names of item properties'));
       else if (property.default === undefined && items?.required?.includes(key) !== true) {
         const where = `${at}.items.properties[${key}].default`;
         causes.push(
@@ -365,12 +376,16 @@ function listViolations(schema: Schema, at: string): StatusCause[] {
     }
   } else if (keys !== undefined && keys.length > 0) {
     causes.push(
-      wrong(`${at}.x-kubernetes-list-type`, type ?? null, 'must be map if x-kubernetes-list-map-keys is non-empty'),
+      invalidValue(
+        `${at}.x-kubernetes-list-type`,
+        type ?? null,
+        'must be map if x-kubernetes-list-map-keys is non-empty',
+      ),
     );
   }
   const map = schema['x-kubernetes-map-type'];
   if (map !== undefined && map !== 'atomic' && map !== 'granular') {
-    causes.push(unsupported(`${at}.x-kubernetes-map-type`, map, ['atomic', 'granular']));
+    causes.push(notSupported(`${at}.x-kubernetes-map-type`, map, ['atomic', 'granular']));
   }
   return causes;
 }
@@ -381,7 +396,7 @@ function defaultViolations(schema: Schema, at: string): StatusCause[] {
     { type: 'object', properties: { value: { ...schema, default: undefined } } },
     'keep',
   );
-  if (unknown.length > 0) return [wrong(`${at}.default`, schema.default, 'must not have unknown fields')];
+  if (unknown.length > 0) return [invalidValue(`${at}.default`, schema.default, 'must not have unknown fields')];
   return violations(value['value'], { ...schema, default: undefined }, `${at}.default`).map((cause) => cause);
 }
 
@@ -398,7 +413,7 @@ function ruleViolations(schema: Schema, at: string, optionalOldSelf: boolean): S
     // A server without ratcheting does not know of optional old values.
     const optional = optionalOldSelf && rule['optionalOldSelf'] === true;
     if (optional && !/\boldSelf\b/.test(text)) {
-      causes.push(wrong(`${field}.optionalOldSelf`, true, 'may not be set if oldSelf is not used in rule'));
+      causes.push(invalidValue(`${field}.optionalOldSelf`, true, 'may not be set if oldSelf is not used in rule'));
     }
     const problem = ruleProblem(text, schema, optional);
     if (problem !== undefined) {
@@ -409,7 +424,7 @@ function ruleViolations(schema: Schema, at: string, optionalOldSelf: boolean): S
       const wrongMessage = ruleProblem(message, schema, optional, 'string');
       if (wrongMessage !== undefined) {
         const said = `messageExpression compilation failed: ${wrongMessage}`;
-        causes.push(wrong(`${field}.messageExpression`, message, said));
+        causes.push(invalidValue(`${field}.messageExpression`, message, said));
       }
     }
     return causes;

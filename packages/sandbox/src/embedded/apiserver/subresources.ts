@@ -13,8 +13,8 @@ import {
   type ServedKind,
   type Steps,
 } from '@drydock/kube/testing/api-server';
-import { notNegative } from './checks.ts';
 import { type Draft, textOf } from './draft.ts';
+import { checkNotNegative } from './field-errors.ts';
 import { selectorText, selects } from './pod-checks.ts';
 
 type Answer = Steps<{ readonly code: number; readonly body: unknown } | undefined>;
@@ -121,7 +121,7 @@ function* scale(request: OtherRequest, host: SubresourceHost): Answer {
       throw badRequest(`the name of the object (${textOf(given)}) does not match the name on the URL (${name})`);
     }
     const { replicas = 0 } = objectOf(wanted['spec']);
-    const causes = notNegative('spec.replicas', replicas);
+    const causes = checkNotNegative('spec.replicas', replicas);
     if (causes.length > 0) throw invalid({ group: 'autoscaling', kind: 'Scale', plural: 'scales' }, name, causes);
     const scaled = put(current, paths.specReplicasPath.split('.').slice(1), replicas);
     const guarded = typeof resourceVersion === 'string' && resourceVersion !== '';
