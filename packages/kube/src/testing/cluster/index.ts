@@ -4,6 +4,7 @@ export { type Clock, systemClock } from '../../clock.ts';
 export { exactText, parseExact, withDigitsOf } from '../../json/exact-integers.ts';
 export { jsonEqual } from '../../json/json-equal.ts';
 export type { Status, StatusCause } from '../../status-object.ts';
+export { compilePattern, PatternError } from './go-patterns.ts';
 export { canonical, isObject, type JsonObject, listOf, objectOf, own, put, shown, without } from './json.ts';
 export { kindOfCrd, METADATA, type ServedKind, whole } from './kinds.ts';
 export { metadataOf, nameOf, seconds, withMetadata } from './metadata.ts';

@@ -1,3 +1,4 @@
+import { compilePattern, PatternError } from '@drydock/kube/testing/api-server';
 import { conditional, logical, overloadedCall } from './expression-calls.ts';
 import { comprehension } from './expression-comprehensions.ts';
 import { EvaluationError, ExpressionError, messageWithSource } from './expression-errors.ts';
@@ -5,7 +6,6 @@ import { fieldsOf } from './expression-fields.ts';
 import { NAMESPACES, overloadsOf } from './expression-functions.ts';
 import { BOOL, type CheckedNode, type Declarations, withVariables } from './expression-node.ts';
 import { parseExpression } from './expression-parser.ts';
-import { isPattern } from './expression-patterns.ts';
 import type { Bind, Call, Expression, Identifier, ListLiteral, MapLiteral, Select } from './expression-tree.ts';
 import { DYN, joined, type Type, typeOfSchema, typeText } from './expression-types.ts';
 import { Dictionary, List, Optional, TypeValue, Unsigned, type Value } from './expression-values.ts';
@@ -209,6 +209,6 @@ function namespaceOf({ target }: Call, declarations: Declarations): string | und
 }
 
 function checkPattern(of: Expression | undefined): void {
-  if (of?.kind !== 'constant' || typeof of.value !== 'string' || isPattern(of.value)) return;
-  throw new ExpressionError(of.at, 'invalid matches argument');
+  if (of?.kind !== 'constant' || typeof of.value !== 'string') return;
+  if (compilePattern(of.value) instanceof PatternError) throw new ExpressionError(of.at, 'invalid matches argument');
 }
