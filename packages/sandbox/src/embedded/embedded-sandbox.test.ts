@@ -69,9 +69,9 @@ suite('a sandbox with the embedded API server', () => {
       assert.notEqual(sandbox.apiserver.pid, old);
       assert.ok(answered.length > 0);
       for (const name of answered) assert.equal((await api.call('GET', `${NAMESPACES}/${name}`)).status, 200, name);
-      const since = textAt(first.body, 'metadata', 'resourceVersion');
+      const since = textAt(first.body, 'metadata.resourceVersion');
       const watch = await api.call('GET', `${NAMESPACES}?watch=1&resourceVersion=${since}&timeoutSeconds=10`);
-      assert.deepEqual([textAt(watch.body, 'type'), valueAt(watch.body, 'object', 'code')], ['ERROR', 410]);
+      assert.deepEqual([textAt(watch.body, 'type'), valueAt(watch.body, 'object.code')], ['ERROR', 410]);
     });
   }
 

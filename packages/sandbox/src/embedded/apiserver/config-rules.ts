@@ -6,7 +6,7 @@ import {
   objectOf,
   type StatusCause,
 } from '@drydock/kube/testing/api-server';
-import { textsAt } from './draft.ts';
+import { fieldValues } from './draft.ts';
 import { checkImmutable, checkRequired, forbidden, invalidValue, required } from './field-errors.ts';
 import type { RulesByKind } from './rules-host.ts';
 
@@ -74,7 +74,7 @@ function secretViolations(object: JsonObject, old: JsonObject | undefined): read
 export const CONFIG_RULES: RulesByKind = {
   ConfigMap: () => ({ violations: dataViolations }),
   Secret: () => ({
-    fields: (object) => textsAt(object, 'type'),
+    fields: (object) => fieldValues(object, 'type'),
     violations: (object, old, context) => [...dataViolations(object, old, context), ...secretViolations(object, old)],
   }),
 };

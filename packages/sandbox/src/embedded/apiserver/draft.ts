@@ -47,8 +47,8 @@ export function textOf(value: unknown, none: string = ''): string {
   return value === undefined || value === null ? none : shown(value);
 }
 
-/** The texts at dotted paths, by path: the values of fields that selectors may name. */
-export function textsAt(object: JsonObject, ...paths: readonly string[]): Readonly<Record<string, string>> {
+/** The values of fields that selectors may name, by dotted path. */
+export function fieldValues(object: JsonObject, ...paths: readonly string[]): Readonly<Record<string, string>> {
   const at = (path: string): unknown =>
     path.split('.').reduce<unknown>((value, field) => (isDraft(value) ? value[field] : undefined), object);
   return Object.fromEntries(paths.map((path) => [path, textOf(at(path))]));

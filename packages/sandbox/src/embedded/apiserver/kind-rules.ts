@@ -9,7 +9,7 @@ import {
 import { policyViolations, webhookViolations } from './admission-checks.ts';
 import { CONFIG_RULES } from './config-rules.ts';
 import { CRD_RULES } from './crd-rules.ts';
-import { copyOf, each, textOf, textsAt, within } from './draft.ts';
+import { copyOf, each, fieldValues, textOf, within } from './draft.ts';
 import { coreEventFields } from './event-forms.ts';
 import { invalidValue } from './field-errors.ts';
 import { POD_RULES } from './pod-rules.ts';
@@ -51,7 +51,7 @@ const csrRules: KindRules = {
     const isRequest = Buffer.from(request, 'base64').includes('-----BEGIN CERTIFICATE REQUEST-----');
     return isRequest ? [] : [invalidValue('spec.request', request, 'PEM block type must be CERTIFICATE REQUEST')];
   },
-  fields: (object) => textsAt(object, 'spec.signerName'),
+  fields: (object) => fieldValues(object, 'spec.signerName'),
 };
 
 /** Kinds that have a generation and no other rules. */
@@ -78,7 +78,7 @@ const RULES: RulesByKind = {
   ...CRD_RULES,
   Namespace: () => ({
     names: 'label',
-    fields: (object) => textsAt(object, 'status.phase'),
+    fields: (object) => fieldValues(object, 'status.phase'),
     create: (object) => ({ ...object, status: { phase: 'Active' } }),
     // The spec of a namespace is its finalizers, which only the subresource `finalize` changes.
     update: (object, old, { subresource }) => (subresource === 'finalize' ? object : { ...object, spec: old['spec'] }),

@@ -8,7 +8,7 @@ import {
   type StatusCause,
   without,
 } from '@drydock/kube/testing/api-server';
-import { copyOf, type Draft, each, fill, textOf, textsAt, within } from './draft.ts';
+import { copyOf, type Draft, each, fieldValues, fill, textOf, within } from './draft.ts';
 import { forbidden } from './field-errors.ts';
 import { podSpecViolations, qosClass } from './pod-checks.ts';
 import type { RulesByKind, RulesHost } from './rules-host.ts';
@@ -90,8 +90,8 @@ function selectableFields(pod: JsonObject): Readonly<Record<string, string>> {
   const { hostNetwork } = objectOf(pod['spec']);
   const { podIP, podIPs } = objectOf(pod['status']);
   return {
-    ...textsAt(pod, 'spec.nodeName', 'spec.restartPolicy', 'spec.schedulerName', 'spec.serviceAccountName'),
-    ...textsAt(pod, 'status.phase', 'status.nominatedNodeName'),
+    ...fieldValues(pod, 'spec.nodeName', 'spec.restartPolicy', 'spec.schedulerName', 'spec.serviceAccountName'),
+    ...fieldValues(pod, 'status.phase', 'status.nominatedNodeName'),
     'spec.hostNetwork': String(hostNetwork === true),
     'status.podIP': textOf(podIP ?? objectOf(listOf(podIPs)[0])['ip']),
     'status.podIPs': textOf(podIP),

@@ -6,7 +6,7 @@ import {
   objectOf,
   type StatusCause,
 } from '@drydock/kube/testing/api-server';
-import { copyOf, type Draft, each, fill, part, textOf, textsAt, within } from './draft.ts';
+import { copyOf, type Draft, each, fieldValues, fill, part, textOf, within } from './draft.ts';
 import {
   checkDnsLabel,
   checkPort,
@@ -147,6 +147,6 @@ export const SERVICE_RULES: RulesByKind = {
     create: (object) => withAllocations(object, undefined, host),
     update: (object, old, { subresource }) => (subresource === 'status' ? object : withAllocations(object, old, host)),
     violations,
-    fields: (object) => textsAt(object, 'spec.clusterIP', 'spec.type'),
+    fields: (object) => fieldValues(object, 'spec.clusterIP', 'spec.type'),
   }),
 };

@@ -1,61 +1,52 @@
-/** An object of JSON. */
+/** A JSON object. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The value at a path; undefined where a step leads nowhere. */
-export function valueAt(object: unknown, ...path: readonly string[]): unknown {
+/** The value at a dotted path; undefined if there is none or it is null. */
+export function valueAt(object: unknown, path: string): unknown {
   let value: unknown = object;
-  for (const step of path) {
+  for (const field of path.split('.')) {
     if (typeof value !== 'object' || value === null) return undefined;
-    value = (value as Fields)[step];
+    value = (value as Fields)[field];
   }
   return value ?? undefined;
 }
 
-/** The text at a path; '' where there is none. */
-export function textAt(object: unknown, ...path: readonly string[]): string {
-  const value = valueAt(object, ...path);
+/** The string at a path; '' if there is none. */
+export function textAt(object: unknown, path: string): string {
+  const value = valueAt(object, path);
   return typeof value === 'string' ? value : '';
 }
 
-/** The scalar at a path as a text; `otherwise` where there is none. */
-export function scalarAt(object: unknown, otherwise: string, ...path: readonly string[]): string {
-  const value = valueAt(object, ...path);
-  if (typeof value === 'string') return value;
-  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : otherwise;
+/** The string or number at a path as text. */
+export function scalarAt(object: unknown, path: string): string | undefined {
+  const value = valueAt(object, path);
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
 
-/** The number at a path; 0 where there is none. */
-export function numberAt(object: unknown, ...path: readonly string[]): number {
-  const value = valueAt(object, ...path);
+/** The number at a path; 0 if there is none. */
+export function numberAt(object: unknown, path: string): number {
+  const value = valueAt(object, path);
   return typeof value === 'number' ? value : 0;
 }
 
-/** The objects of a list at a path. */
-export function listAt(object: unknown, ...path: readonly string[]): readonly Fields[] {
-  const value = valueAt(object, ...path);
+/** The objects of the list at a path. */
+export function listAt(object: unknown, path: string): readonly Fields[] {
+  const value = valueAt(object, path);
   return Array.isArray(value) ? (value as readonly Fields[]) : [];
+}
+
+/** The strings of the list at a path. */
+export function textsAt(object: unknown, path: string): readonly string[] {
+  return (listAt(object, path) as readonly unknown[]).map(String);
+}
+
+/** The entries of the map of strings at a path. */
+export function entriesAt(object: unknown, path: string): readonly (readonly [key: string, value: string])[] {
+  return Object.entries((valueAt(object, path) ?? {}) as Readonly<Record<string, string>>);
 }
 
 /** The status of a condition. */
 export function conditionOf(object: unknown, type: string): string | undefined {
-  const found = listAt(object, 'status', 'conditions').find((one) => textAt(one, 'type') === type);
+  const found = listAt(object, 'status.conditions').find((one) => textAt(one, 'type') === type);
   return found === undefined ? undefined : textAt(found, 'status');
-}
-
-export const joined = (texts: readonly string[]): string => texts.join(',');
-
-const OPERATORS: Readonly<Record<string, string>> = { In: 'in', NotIn: 'notin' };
-
-/** A label selector as Tables show it: `a=b,c in (d,e)`. */
-export function selectorText(selector: unknown): string {
-  if (selector === undefined) return '<none>';
-  const labels = Object.entries((valueAt(selector, 'matchLabels') ?? {}) as Readonly<Record<string, string>>);
-  const terms = labels.map(([key, value]) => `${key}=${value}`).sort();
-  for (const one of listAt(selector, 'matchExpressions')) {
-    const [key, operator] = [textAt(one, 'key'), textAt(one, 'operator')];
-    const values = ((valueAt(one, 'values') ?? []) as readonly string[]).toSorted().join(',');
-    const word = OPERATORS[operator];
-    terms.push(word === undefined ? (operator === 'Exists' ? key : `!${key}`) : `${key} ${word} (${values})`);
-  }
-  return terms.length === 0 ? '<none>' : terms.join(',');
 }

@@ -29,7 +29,7 @@ function declaredTable(declared: readonly PrinterColumn[]): TablePrinter {
   return {
     columns: name === undefined ? shown : [name, ...shown],
     cells: (object, now) => [
-      textAt(object, 'metadata', 'name'),
+      textAt(object, 'metadata.name'),
       ...columns.map(({ type, find }) => {
         const [value] = find(object);
         return value === undefined || value === null ? null : cellOf(type, value, now);
