@@ -15,8 +15,8 @@ export {
 export { clone, destroy, giveName, markTemplate, takeSnapshot, unmarkTemplate } from './machine-methods.ts';
 export { createMachine, type MachinePlace, placeMachine } from './machine-spec.ts';
 export { atPath, defineField, setCustomValue } from './manager-methods.ts';
-export { childrenOf } from './object-properties.ts';
 export { makePlace, moveInto, setMaintenance } from './place-methods.ts';
+export { childrenOf } from './place-queries.ts';
 export { attachedTo, ensureTag, removeTag, setTag } from './rest-methods.ts';
 export { ROOT } from './root-folder.ts';
 export type { ServerSession } from './server-session.ts';
