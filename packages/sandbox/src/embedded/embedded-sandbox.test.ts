@@ -8,7 +8,7 @@ import { type Api, createApi } from '../api.ts';
 import { backendOf } from '../backend.ts';
 import { SandboxError } from '../errors.ts';
 import { type Sandbox, startSandbox } from '../sandbox.ts';
-import { textAt, valueAt } from './apiserver/table-fields.ts';
+import { textAt, valueAt } from './apiserver/object-fields.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
 const namespace = (name: string): unknown => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });

@@ -101,15 +101,10 @@ export function createServer(
     if (dryRun.length > 0 && (dryRun.length > 1 || dryRun[0] !== 'All')) throw badDryRun(options, dryRun);
     const { kind, version, namespace, name = '', subresource, query } = route;
     return {
-      kind,
-      version,
-      namespace,
-      name,
-      subresource,
+      ...{ kind, version, namespace, name, subresource, user: request.user },
       manager: query.get('fieldManager') ?? request.agent,
       dryRun: dryRun.length > 0,
       validation: validationOf(query, options),
-      user: request.user,
       options: {
         kind: options,
         apiVersion: 'meta.k8s.io/v1',
@@ -131,11 +126,7 @@ export function createServer(
       const { method, body, contentType, user } = request;
       const here = { kind, version, namespace, name: name ?? '', subresource, method, query, body, contentType };
       const answering = ports.other?.({
-        ...here,
-        manager,
-        dryRun,
-        user,
-        warn,
+        ...{ ...here, manager, dryRun, user, warn },
         patch: (change) => writer.patch(target, change),
         remove: (options) => remove(store, { ...target, options }, options, clock.date(), ports),
         current: () => {

@@ -5,7 +5,7 @@ import { after, before, suite, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { type Authority, createAuthority, type Identity, newSigningKey } from '../../certificate.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
-import { listAt, textAt, valueAt } from './table-fields.ts';
+import { listAt, textAt, valueAt } from './object-fields.ts';
 
 interface Answer {
   readonly code: number;

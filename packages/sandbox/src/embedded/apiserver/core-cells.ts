@@ -1,6 +1,6 @@
 import { ageOf } from './human-duration.ts';
+import { conditionOf, entriesAt, type Fields, listAt, numberAt, textAt, valueAt } from './object-fields.ts';
 import { type Cell, type Cells, type CellsByKind, condition, count, orNone, text } from './table-cells.ts';
-import { conditionOf, entriesAt, type Fields, listAt, numberAt, textAt, valueAt } from './table-fields.ts';
 
 const nodeStatus: Cell = (node) => {
   const ready = conditionOf(node, 'Ready');

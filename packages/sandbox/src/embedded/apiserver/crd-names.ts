@@ -1,4 +1,5 @@
 import { type JsonObject, listOf, metadataOf, objectOf } from '@drydock/kube/testing/api-server';
+import { conditionOf } from './object-fields.ts';
 
 // What the controllers for CustomResourceDefinitions make of their status: which names a kind gets, and whether it is served.
 
@@ -92,7 +93,5 @@ export function crdStatus(crd: JsonObject, others: readonly JsonObject[], now: s
 
 /** Whether a CRD's kind is served. */
 export function isEstablished(crd: JsonObject): boolean {
-  return listOf(objectOf(crd['status'])['conditions']).some(
-    (one) => objectOf(one)['type'] === 'Established' && objectOf(one)['status'] === 'True',
-  );
+  return conditionOf(crd, 'Established') === 'True';
 }

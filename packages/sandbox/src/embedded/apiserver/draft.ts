@@ -1,4 +1,5 @@
 import { type JsonObject, shown } from '@drydock/kube/testing/api-server';
+import { valueAt } from './object-fields.ts';
 
 /** An object that is being made: it is nobody else's, so it is changed in place. */
 export type Draft = Record<string, unknown>;
@@ -49,7 +50,5 @@ export function textOf(value: unknown, none: string = ''): string {
 
 /** The values of fields that selectors may name, by dotted path. */
 export function fieldValues(object: JsonObject, ...paths: readonly string[]): Readonly<Record<string, string>> {
-  const at = (path: string): unknown =>
-    path.split('.').reduce<unknown>((value, field) => (isDraft(value) ? value[field] : undefined), object);
-  return Object.fromEntries(paths.map((path) => [path, textOf(at(path))]));
+  return Object.fromEntries(paths.map((path) => [path, textOf(valueAt(object, path))]));
 }

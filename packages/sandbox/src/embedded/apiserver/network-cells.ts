@@ -1,3 +1,4 @@
+import { type Fields, listAt, numberAt, scalarAt, textAt, textsAt } from './object-fields.ts';
 import {
   abbreviated,
   type Cell,
@@ -9,7 +10,6 @@ import {
   text,
   UNSET,
 } from './table-cells.ts';
-import { type Fields, listAt, numberAt, scalarAt, textAt, textsAt } from './table-fields.ts';
 
 function balancerAddresses(object: Fields): readonly string[] {
   return listAt(object, 'status.loadBalancer.ingress').map((one) => textAt(one, 'ip') || textAt(one, 'hostname'));

@@ -1,6 +1,6 @@
 import { humanDuration } from './human-duration.ts';
+import { conditionOf, type Fields, listAt, numberAt, textAt, valueAt } from './object-fields.ts';
 import { type Cells, NONE, orNone, text } from './table-cells.ts';
-import { conditionOf, type Fields, listAt, numberAt, textAt, valueAt } from './table-fields.ts';
 
 /** What a pod's containers add up to. */
 interface Progress {

@@ -10,6 +10,7 @@ import {
   notFoundValue,
   required,
 } from './field-errors.ts';
+import { selects } from './label-selectors.ts';
 import { parseQuantity } from './resource-quantity.ts';
 
 // Validation of pods and of the templates of workloads, as far as its rules say why a pod would not run.
@@ -114,63 +115,7 @@ export function templateViolations(spec: Draft, policies: readonly string[]): St
   return causes;
 }
 
-/** Whether a LabelSelector selects labels. */
-export function selects(selector: Draft, labels: Readonly<Record<string, unknown>>): boolean {
-  const equal = Object.entries(part(selector, 'matchLabels') ?? {}).every(([key, value]) => labels[key] === value);
-  return (
-    equal &&
-    each(selector, 'matchExpressions').every(({ key, operator, values }) => {
-      const has = String(key) in labels;
-      const inside = Array.isArray(values) && values.includes(labels[String(key)]);
-      switch (operator) {
-        case 'In':
-          return has && inside;
-        case 'NotIn':
-          return !inside;
-        case 'Exists':
-          return has;
-        case 'DoesNotExist':
-          return !has;
-        default:
-          return false;
-      }
-    })
-  );
-}
-
-/** A LabelSelector as text, as the scale subresource gives it. */
-export function selectorText(selector: Draft | undefined): string {
-  if (selector === undefined) return '';
-  const equal = Object.entries(part(selector, 'matchLabels') ?? {}).map(([key, value]) => [
-    key,
-    `${key}=${String(value)}`,
-  ]);
-  const others = each(selector, 'matchExpressions').map(({ key, operator, values }) => {
-    const list = Array.isArray(values)
-      ? (values as unknown[])
-          .map((one) => textOf(one))
-          .sort()
-          .join(',')
-      : '';
-    const name = String(key);
-    switch (operator) {
-      case 'In':
-        return [name, `${name} in (${list})`];
-      case 'NotIn':
-        return [name, `${name} notin (${list})`];
-      case 'Exists':
-        return [name, name];
-      default:
-        return [name, `!${name}`];
-    }
-  });
-  return [...equal, ...others]
-    .sort(([a = ''], [b = '']) => (a < b ? -1 : 1))
-    .map(([, text]) => text)
-    .join(',');
-}
-
-/** How a pod is served when memory is short. */
+/** The quality-of-service class of a pod. */
 export function qosClass(spec: Draft): string {
   const containers = [...each(spec, 'containers'), ...each(spec, 'initContainers')];
   let any = false;

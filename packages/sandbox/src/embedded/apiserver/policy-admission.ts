@@ -12,7 +12,7 @@ import { type Draft, textOf } from './draft.ts';
 import type { Authorize } from './expressions/expression-access.ts';
 import { EvaluationError } from './expressions/expression-errors.ts';
 import { fromJson, type Value } from './expressions/expression-values.ts';
-import { selects } from './pod-checks.ts';
+import { selects } from './label-selectors.ts';
 
 /** What policies need of the server. */
 export interface PolicyHost {

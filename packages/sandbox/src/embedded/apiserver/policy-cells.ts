@@ -1,3 +1,4 @@
+import { listAt, textAt, valueAt } from './object-fields.ts';
 import {
   type Cell,
   type Cells,
@@ -10,7 +11,6 @@ import {
   text,
   UNSET,
 } from './table-cells.ts';
-import { listAt, textAt, valueAt } from './table-fields.ts';
 
 /** The subjects of a kind in a binding. */
 const subjects =

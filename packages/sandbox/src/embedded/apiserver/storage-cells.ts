@@ -1,5 +1,5 @@
+import { textAt, textsAt } from './object-fields.ts';
 import { type Cell, type Cells, type CellsByKind, flag, phase, text, UNSET } from './table-cells.ts';
-import { textAt, textsAt } from './table-fields.ts';
 
 const ACCESS_MODES: Readonly<Record<string, string>> = {
   ReadWriteOnce: 'RWO',

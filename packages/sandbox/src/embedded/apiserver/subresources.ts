@@ -15,7 +15,7 @@ import {
 } from '@drydock/kube/testing/api-server';
 import { type Draft, textOf } from './draft.ts';
 import { checkNotNegative } from './field-errors.ts';
-import { selectorText, selects } from './pod-checks.ts';
+import { selectorText, selects } from './label-selectors.ts';
 
 type Answer = Steps<{ readonly code: number; readonly body: unknown } | undefined>;
 
@@ -90,7 +90,7 @@ function scaleObject({ kind }: OtherRequest, object: JsonObject, paths: ScalePat
   const selector = kind.builtIn
     ? kind.kind === 'ReplicationController'
       ? selectorText({ matchLabels: objectOf(objectOf(object['spec'])['selector']) })
-      : selectorText(objectOf(objectOf(object['spec'])['selector']) as Draft)
+      : selectorText(objectOf(object['spec'])['selector'])
     : paths.labelSelectorPath === undefined
       ? ''
       : textOf(at(object, paths.labelSelectorPath));

@@ -1,15 +1,6 @@
 import { ageOf } from './human-duration.ts';
-import {
-  conditionOf,
-  entriesAt,
-  type Fields,
-  listAt,
-  numberAt,
-  scalarAt,
-  textAt,
-  textsAt,
-  valueAt,
-} from './table-fields.ts';
+import { selectorText } from './label-selectors.ts';
+import { conditionOf, entriesAt, type Fields, listAt, numberAt, scalarAt, textAt, valueAt } from './object-fields.ts';
 
 // Cells of Tables by the path of what they show.
 
@@ -24,80 +15,53 @@ export type CellsByKind = Readonly<Record<string, Cells>>;
 export const NONE = '<none>';
 export const UNSET = '<unset>';
 
-export const orNone = (text: string): string => text || NONE;
+export function orNone(text: string): string {
+  return text || NONE;
+}
 
-export const text =
-  (path: string, otherwise = ''): Cell =>
-  (object) =>
-    textAt(object, path) || otherwise;
+export function text(path: string, otherwise = ''): Cell {
+  return (object) => textAt(object, path) || otherwise;
+}
 
-export const number =
-  (path: string): Cell =>
-  (object) =>
-    numberAt(object, path);
+export function number(path: string): Cell {
+  return (object) => numberAt(object, path);
+}
 
-export const flag =
-  (path: string): Cell =>
-  (object) =>
-    valueAt(object, path) === true;
+export function flag(path: string): Cell {
+  return (object) => valueAt(object, path) === true;
+}
 
 /** A string or a number as text. */
-export const scalar =
-  (path: string, otherwise: string): Cell =>
-  (object) =>
-    scalarAt(object, path) ?? otherwise;
+export function scalar(path: string, otherwise: string): Cell {
+  return (object) => scalarAt(object, path) ?? otherwise;
+}
 
 /** The length of a list. */
-export const count =
-  (path: string): Cell =>
-  (object) =>
-    listAt(object, path).length;
+export function count(path: string): Cell {
+  return (object) => listAt(object, path).length;
+}
 
-export const age =
-  (path: string, otherwise = '<unknown>'): Cell =>
-  (object, now) => {
+export function age(path: string, otherwise = '<unknown>'): Cell {
+  return (object, now) => {
     const time = valueAt(object, path);
     return time === undefined ? otherwise : ageOf(time, now);
   };
-
-export const condition =
-  (type: string, otherwise: string): Cell =>
-  (object) =>
-    conditionOf(object, type) ?? otherwise;
-
-/** A map of labels: `a=b,c=d`. */
-export const labels =
-  (path: string): Cell =>
-  (object) =>
-    orNone(labelTerms(object, path).join(','));
-
-function labelTerms(object: Fields, path: string): string[] {
-  return entriesAt(object, path)
-    .map(([key, value]) => `${key}=${value}`)
-    .sort();
 }
 
-/** A label selector: `a=b,c in (d,e)`. */
-export const selector =
-  (path: string): Cell =>
-  (object) => {
-    const expressions = listAt(object, `${path}.matchExpressions`).map(expressionTerm);
-    return orNone([...labelTerms(object, `${path}.matchLabels`), ...expressions].join(','));
-  };
+export function condition(type: string, otherwise: string): Cell {
+  return (object) => conditionOf(object, type) ?? otherwise;
+}
 
-function expressionTerm(expression: Fields): string {
-  const key = textAt(expression, 'key');
-  const values = textsAt(expression, 'values').toSorted().join(',');
-  switch (textAt(expression, 'operator')) {
-    case 'In':
-      return `${key} in (${values})`;
-    case 'NotIn':
-      return `${key} notin (${values})`;
-    case 'Exists':
-      return key;
-    default:
-      return `!${key}`;
-  }
+/** A map of labels: `a=b,c=d`. */
+export function labels(path: string): Cell {
+  return (object) => {
+    const terms = entriesAt(object, path).map(([key, value]) => `${key}=${value}`);
+    return orNone(terms.sort().join(','));
+  };
+}
+
+export function selector(path: string): Cell {
+  return (object) => orNone(selectorText(valueAt(object, path)));
 }
 
 /** At most three items, then how many more there are. */

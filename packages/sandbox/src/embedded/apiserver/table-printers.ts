@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CORE_CELLS } from './core-cells.ts';
 import { NETWORK_CELLS } from './network-cells.ts';
+import { type Fields, numberAt, valueAt } from './object-fields.ts';
 import type { ServedResource } from './objects.ts';
 import { POD_CELLS } from './pod-cells.ts';
 import { POLICY_CELLS } from './policy-cells.ts';
 import { STORAGE_CELLS } from './storage-cells.ts';
 import { age, type Cell, type Cells, type CellsByKind, NONE, text } from './table-cells.ts';
-import { type Fields, numberAt, valueAt } from './table-fields.ts';
 import type { TableColumn, TablePrinter } from './table-printer.ts';
 import { WORKLOAD_CELLS } from './workload-cells.ts';
 

@@ -1,4 +1,5 @@
 import { humanDuration } from './human-duration.ts';
+import { conditionOf, type Fields, listAt, numberAt, textAt, valueAt } from './object-fields.ts';
 import {
   age,
   type Cell,
@@ -13,7 +14,6 @@ import {
   text,
   UNSET,
 } from './table-cells.ts';
-import { conditionOf, type Fields, listAt, numberAt, textAt, valueAt } from './table-fields.ts';
 
 const joined =
   (list: string, field: string): Cell =>

@@ -1,15 +1,15 @@
 import { ExpressionError } from './expression-errors.ts';
-import type { ComprehensionMacro, Expression } from './expression-tree.ts';
+import type { Expression, Macro } from './expression-tree.ts';
 
 interface MacroForm {
-  readonly macro: ComprehensionMacro;
+  readonly macro: Macro;
   /** How many arguments at the front are names of variables. */
   readonly variables: 1 | 2;
   /** Whether a filter precedes the body. */
   readonly filter: boolean;
 }
 
-const form = (macro: ComprehensionMacro, variables: 1 | 2, filter = false): MacroForm => ({ macro, variables, filter });
+const form = (macro: Macro, variables: 1 | 2, filter = false): MacroForm => ({ macro, variables, filter });
 
 /** The forms of macros by name and number of arguments. */
 const FORMS: Readonly<Record<string, MacroForm>> = {

@@ -2,7 +2,7 @@ import { ExpressionError } from './expression-errors.ts';
 import { RESERVED_WORDS } from './expression-fields.ts';
 import { expandMacro } from './expression-macros.ts';
 import { type Token, tokensOf } from './expression-tokens.ts';
-import type { Expression } from './expression-tree.ts';
+import type { Entry, Expression, Item } from './expression-tree.ts';
 
 /** Parses an expression and expands its macros. Throws `ExpressionError`. */
 export function parseExpression(text: string): Expression {
@@ -191,12 +191,12 @@ class Parser {
     }
   }
 
-  #item(): { readonly value: Expression; readonly optional: boolean } {
+  #item(): Item {
     const optional = this.#accept('?');
     return { value: this.#expression(), optional };
   }
 
-  #entry(): { readonly key: Expression; readonly value: Expression; readonly optional: boolean } {
+  #entry(): Entry {
     const { value: key, optional } = this.#item();
     this.#expect(':');
     return { key, value: this.#expression(), optional };

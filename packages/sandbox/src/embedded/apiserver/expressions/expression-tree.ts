@@ -1,4 +1,4 @@
-/** The syntax tree of an expression. `at` is the node's offset in the text; errors point there. */
+/** The syntax tree of an expression. `at` is a node's offset in the text, where errors point. */
 export type Expression =
   | Constant
   | Identifier
@@ -10,82 +10,43 @@ export type Expression =
   | Comprehension
   | Bind;
 
-interface Node {
-  readonly at: number;
-}
+type Node<Kind extends string, Fields> = { readonly at: number; readonly kind: Kind } & Readonly<Fields>;
 
 export type ConstantType = 'string' | 'double' | 'int' | 'uint' | 'bool' | 'null' | 'bytes';
+type Value = string | number | bigint | boolean | null | Uint8Array;
 
-export interface Constant extends Node {
-  readonly kind: 'constant';
-  readonly value: string | number | bigint | boolean | null | Uint8Array;
-  readonly type: ConstantType;
-}
-
-export interface Identifier extends Node {
-  readonly kind: 'identifier';
-  readonly name: string;
-}
-
+export type Constant = Node<'constant', { value: Value; type: ConstantType }>;
+export type Identifier = Node<'identifier', { name: string }>;
 /** `of.field`, `of.?field`, or `has(of.field)`. */
-export interface Select extends Node {
-  readonly kind: 'select';
-  readonly of: Expression;
-  readonly field: string;
-  readonly test: boolean;
+export type Select = Node<'select', { of: Expression; field: string; test: boolean; optional: boolean }>;
+/** Operators are calls of `_+_` and the like. */
+export type Call = Node<'call', { name: string; target: Expression | undefined; args: readonly Expression[] }>;
+export type Bind = Node<'bind', { name: string; value: Expression; body: Expression }>;
+
+/** `?value` in a literal is left out if it has no value. */
+export interface Item {
+  readonly value: Expression;
   readonly optional: boolean;
 }
-
-/** `_+_` and the like are the names of operators. */
-export interface Call extends Node {
-  readonly kind: 'call';
-  readonly name: string;
-  readonly target: Expression | undefined;
-  readonly args: readonly Expression[];
+export interface Entry extends Item {
+  readonly key: Expression;
 }
-
-export interface ListLiteral extends Node {
-  readonly kind: 'list';
-  readonly items: readonly { readonly value: Expression; readonly optional: boolean }[];
-}
-
-export interface MapLiteral extends Node {
-  readonly kind: 'map';
-  readonly entries: readonly { readonly key: Expression; readonly value: Expression; readonly optional: boolean }[];
-}
-
-/** A message literal such as `Type{field: value}`. No type can be constructed, so its fields are not kept. */
-export interface ObjectLiteral extends Node {
-  readonly kind: 'object';
-  readonly name: string;
-}
+export type ListLiteral = Node<'list', { items: readonly Item[] }>;
+export type MapLiteral = Node<'map', { entries: readonly Entry[] }>;
+/** A literal such as `Type{field: value}`. No type can be constructed, so its fields are not kept. */
+export type ObjectLiteral = Node<'object', { name: string }>;
 
 /** A macro that evaluates `body` for each element of `range`. */
-export interface Comprehension extends Node {
-  readonly kind: 'comprehension';
-  readonly macro: ComprehensionMacro;
-  readonly range: Expression;
-  readonly variables: readonly string[];
-  readonly filter: Expression | undefined;
-  readonly body: Expression;
-}
+export type Comprehension = Node<
+  'comprehension',
+  {
+    macro: Macro;
+    range: Expression;
+    variables: readonly string[];
+    filter: Expression | undefined;
+    body: Expression;
+  }
+>;
 
-/** `cel.bind(name, value, body)`. */
-export interface Bind extends Node {
-  readonly kind: 'bind';
-  readonly name: string;
-  readonly value: Expression;
-  readonly body: Expression;
-}
-
-export type ComprehensionMacro =
-  | 'all'
-  | 'exists'
-  | 'exists_one'
-  | 'map'
-  | 'filter'
-  | 'optMap'
-  | 'optFlatMap'
-  | 'transformList'
-  | 'transformMap'
-  | 'transformMapEntry';
+export type Macro = PlainMacro | 'optMap' | 'optFlatMap' | 'transformList' | 'transformMap' | 'transformMapEntry';
+type PlainMacro = 'all' | 'exists' | 'exists_one' | 'map' | 'filter';
