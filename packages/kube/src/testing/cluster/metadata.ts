@@ -6,7 +6,6 @@ import type { ServedKind } from './kinds.ts';
 import { labelValueProblems, objectNameProblems, qualifiedNameProblems } from './object-names.ts';
 import { invalid } from './refusal.ts';
 
-/** The object's metadata. */
 export function metadataOf(object: JsonObject): JsonObject {
   return objectOf(object['metadata']);
 }
@@ -17,7 +16,7 @@ export function nameOf(object: JsonObject): string {
   return typeof name === 'string' ? name : '';
 }
 
-/** The object with other metadata. Undefined values are left out. */
+/** The object with other metadata. Undefined values are omitted. */
 export function withMetadata(object: JsonObject, metadata: JsonObject): JsonObject {
   const entries = Object.entries(metadata).filter(([, value]) => value !== undefined);
   return { ...object, metadata: Object.fromEntries(entries) };
@@ -65,8 +64,8 @@ function wrong(field: string, value: unknown, said: string): StatusCause {
   return { reason: 'FieldValueInvalid', message: `Invalid value: ${JSON.stringify(value)}: ${said}`, field };
 }
 
-/** What only the server writes. */
-const SERVERS = [
+/** Metadata that only the server writes. */
+const SERVER_FIELDS = [
   'uid',
   'creationTimestamp',
   'deletionTimestamp',
@@ -75,45 +74,44 @@ const SERVERS = [
   'selfLink',
 ];
 
-/** A new object without what only the server writes. */
-export function bareBirth(object: JsonObject): JsonObject {
-  return withMetadata(object, tidy(without(metadataOf(object), ...SERVERS, 'resourceVersion')));
+/** A new object without the metadata that only the server writes. */
+export function withoutServerFields(object: JsonObject): JsonObject {
+  return withMetadata(object, withoutEmpty(without(metadataOf(object), ...SERVER_FIELDS, 'resourceVersion')));
 }
 
-/** Gives a new object what the server gives it. */
-export function born(
+/** A new object with a name, a namespace, a UID, a time of creation and a generation. */
+export function withNewMetadata(
   object: JsonObject,
   kind: ServedKind,
   namespace: string | undefined,
   uid: string,
   now: string,
 ): JsonObject {
-  const given = without(metadataOf(object), ...SERVERS, 'resourceVersion');
+  const given = without(metadataOf(object), ...SERVER_FIELDS, 'resourceVersion');
   const { generateName, name } = given;
   const wanted = (name === undefined || name === '') && typeof generateName === 'string' && generateName !== '';
   return withMetadata(object, {
-    ...tidy(given),
-    name: wanted ? generateName.slice(0, 58) + suffix() : name,
+    ...withoutEmpty(given),
+    name: wanted ? generateName.slice(0, 58) + nameSuffix() : name,
     namespace: kind.namespaced ? namespace : undefined,
     uid,
     creationTimestamp: now,
-    generation: counts(kind) ? 1 : undefined,
+    generation: hasGeneration(kind) ? 1 : undefined,
   });
 }
 
-/** Five characters that spell no word, as the server draws them. */
-function suffix(): string {
+/** Five random characters without vowels, as the server appends to `generateName`. */
+function nameSuffix(): string {
   const letters = 'bcdfghjklmnpqrstvwxz2456789';
   return [...randomBytes(5)].map((byte) => letters[byte % letters.length]).join('');
 }
 
-/** Whether a kind has a generation. */
-function counts({ builtIn, rules }: ServedKind): boolean {
+function hasGeneration({ builtIn, rules }: ServedKind): boolean {
   return !builtIn || rules?.generation === true;
 }
 
-/** Keeps what a write may not change, and refuses what it must not ask for. */
-export function kept(current: JsonObject, next: JsonObject, kind: ServedKind): JsonObject {
+/** An object with the metadata that a write cannot change. Throws for a changed UID and for new finalizers of a deleted object. */
+export function withKeptMetadata(current: JsonObject, next: JsonObject, kind: ServedKind): JsonObject {
   const was = metadataOf(current);
   const is = metadataOf(next);
   const name = nameOf(current);
@@ -128,13 +126,13 @@ export function kept(current: JsonObject, next: JsonObject, kind: ServedKind): J
     const message = `Forbidden: ${said} []string{${list}}`;
     throw invalid(kind, name, [{ reason: 'FieldValueForbidden', message, field: 'metadata.finalizers' }]);
   }
-  const servers = Object.fromEntries(SERVERS.map((key) => [key, was[key]]));
+  const servers = Object.fromEntries(SERVER_FIELDS.map((key) => [key, was[key]]));
   const { namespace, resourceVersion } = was;
-  return withMetadata(next, { ...tidy(is), ...servers, name, namespace, resourceVersion });
+  return withMetadata(next, { ...withoutEmpty(is), ...servers, name, namespace, resourceVersion });
 }
 
 /** Empty maps and lists are absent, as in the server's own types. */
-function tidy(metadata: JsonObject): JsonObject {
+function withoutEmpty(metadata: JsonObject): JsonObject {
   const empty = (key: string, value: unknown): boolean =>
     value === null ||
     (MAPS.includes(key) && isObject(value) && Object.keys(value).length === 0) ||
@@ -145,9 +143,9 @@ function tidy(metadata: JsonObject): JsonObject {
 const MAPS = ['labels', 'annotations'];
 const LISTS = ['finalizers', 'ownerReferences', 'managedFields'];
 
-/** A new generation if anything changed but metadata and, where it is written apart, status. Kinds of Kubernetes itself have none here. */
-export function generated(current: JsonObject, next: JsonObject, kind: ServedKind): JsonObject {
-  if (!counts(kind)) return next;
+/** An object with the next generation, if anything but metadata and a status subresource changed. */
+export function withGeneration(current: JsonObject, next: JsonObject, kind: ServedKind): JsonObject {
+  if (!hasGeneration(kind)) return next;
   const wanted = (object: JsonObject): JsonObject => without(object, 'metadata', ...(kind.status ? ['status'] : []));
   if (jsonEqual(wanted(current), wanted(next))) return next;
   return withMetadata(next, { ...metadataOf(next), generation: Number(metadataOf(current)['generation'] ?? 0) + 1 });

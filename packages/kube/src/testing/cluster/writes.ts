@@ -1,7 +1,16 @@
 import { type JsonObject, listOf, objectOf, shown, without } from './json.ts';
 import { isNamespace, type ServedKind, served } from './kinds.ts';
 import { applied, isUnchanged, recordUpdate } from './managers.ts';
-import { bareBirth, born, generated, kept, metadataOf, nameOf, seconds, withMetadata } from './metadata.ts';
+import {
+  metadataOf,
+  nameOf,
+  seconds,
+  withGeneration,
+  withKeptMetadata,
+  withMetadata,
+  withNewMetadata,
+  withoutServerFields,
+} from './metadata.ts';
 import { applicable, withoutStatus, withSpec, withStatus } from './object-halves.ts';
 import type { ServerPorts } from './ports.ts';
 import { alreadyExists, conflict, invalid, notFound, notServed, serverError } from './refusal.ts';
@@ -76,7 +85,7 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
     const { kind, version } = target;
     checkNamespaceOpen(store, target, nameOf(object));
     const admissible = yield* mutated(target, withoutStatus(without(object, 'apiVersion', 'kind'), kind), undefined);
-    const made = withNamespaceFields(kind, born(admissible, kind, target.namespace, uid(), time()));
+    const made = withNamespaceFields(kind, withNewMetadata(admissible, kind, target.namespace, uid(), time()));
     const whole = kind.rules?.create?.(made, contextOf(target)) ?? made;
     checkObject(target, whole, undefined);
     yield* admitted(target, whole, undefined);
@@ -95,7 +104,7 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
   /** A new object whose fields all belong to its author. A status is dropped, so nobody owns it. */
   function* createdBy(target: WriteTarget, body: JsonObject): Steps<Written> {
     const { kind, version } = target;
-    const object = bareBirth(decoded(target, withoutStatus(body, kind)));
+    const object = withoutServerFields(decoded(target, withoutStatus(body, kind)));
     const empty = without(kind.rules?.empty?.() ?? {}, 'metadata');
     const owned = recordUpdate(empty, object, kind.schema(version), managerOf(target, 'Update'), time());
     return yield* created(target, owned);
@@ -109,7 +118,7 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
     owners: JsonObject | undefined,
   ): Steps<JsonObject> {
     const { kind, version, subresource } = target;
-    const base = kept(current, without(asked, 'apiVersion', 'kind'), kind);
+    const base = withKeptMetadata(current, without(asked, 'apiVersion', 'kind'), kind);
     const half = subresource === 'status' ? withStatus(current, base) : withSpec(current, base, kind);
     // A status write leaves metadata as it is, but its author owns or gives up the metadata that it names.
     const named = withMetadata(half, metadataOf(base));
@@ -118,8 +127,8 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
     );
     const admissible = withMetadata(half, { ...metadataOf(half), managedFields });
     const mutant = yield* mutated(target, admissible, current);
-    const own = mutant === admissible ? admissible : kept(current, mutant, kind);
-    const object = generated(current, kind.rules?.update?.(own, current, contextOf(target)) ?? own, kind);
+    const own = mutant === admissible ? admissible : withKeptMetadata(current, mutant, kind);
+    const object = withGeneration(current, kind.rules?.update?.(own, current, contextOf(target)) ?? own, kind);
     checkObject(target, object, current);
     yield* admitted(target, object, current);
     return object;
@@ -219,7 +228,7 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
     if (subresource === undefined && store.get(kind, idOf(target)) === undefined) {
       const { managedFields } = metadataOf(applied({}, wanted, schema, manager, time()));
       const { resourceVersion: _, ...metadata } = metadataOf(wanted);
-      const object = bareBirth(withMetadata(wanted, { ...metadata, namespace: target.namespace }));
+      const object = withoutServerFields(withMetadata(wanted, { ...metadata, namespace: target.namespace }));
       const owned = withMetadata(object, { ...metadataOf(object), managedFields });
       return yield* created(target, decoded(target, owned, 'keep'));
     }

@@ -46,26 +46,25 @@ import {
   startTask,
 } from './switchboard-vms.ts';
 
-/** A request of a test. */
 interface BoardRequest {
-  /** What stands for `{}` in the route, in order. */
+  /** The segments that `{}` matched, in order. */
   readonly params: readonly string[];
   readonly query: URLSearchParams;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
 interface Route {
-  /** Fields that the body may have: a mistyped one must not silently do nothing. */
+  /** Fields that the body may have; others are refused. */
   readonly fields?: readonly string[];
   readonly run: (request: BoardRequest) => unknown;
 }
 
-/** As vCenter does by default. */
+/** vCenter's default. */
 const LOCKOUT_AFTER = 5;
 
-/** There is no such thing. */
+/** Answered with 404. */
 class Gone extends Error {}
-/** It did not happen in time. */
+/** Answered with 408. */
 class Late extends Error {}
 
 const VM_FIELDS = ['vm', 'name', 'on', 'folder', 'field', 'value', ...VM_EDIT_FIELDS];
@@ -76,7 +75,7 @@ export async function serveSwitchboard(server: VCenterServer, calls: CallSwitch)
     const [method = '', path = ''] = pattern.split(' ');
     return { method, path: new RegExp(`^${path.replaceAll('{}', '([^/]+)')}$`), route };
   });
-  // Not imported: that would load fetch and all that belongs to it.
+  // An import of node:http would also load fetch.
   const http = process.getBuiltinModule('node:http').createServer((request, response) => {
     void answer(request, response, routes);
   });
@@ -94,7 +93,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, routes
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value ?? {}));
   };
   const name = (request.headers.host ?? '').replace(/:\d+$/, '');
-  // A page in a browser can reach loopback too: it sends an Origin, a test does not.
+  // Pages in a browser can reach loopback too; unlike tests, they send an Origin.
   if (request.headers.origin !== undefined || !['127.0.0.1', 'localhost', '[::1]'].includes(name))
     return send(403, { error: 'the switchboard serves loopback clients only' });
   try {
