@@ -6,11 +6,10 @@ import type { Transport } from '../transport/transport.ts';
 import { type MemoryClientOptions, memoryClient } from './cluster/client.ts';
 import type { ClusterCall, ClusterHook, ClusterVerb, MemoryKubeClient } from './cluster/hooks.ts';
 import { type JsonObject, objectOf, without } from './cluster/json.ts';
-import { builtInKinds, kindOfCrd, openKind, type ServedKind } from './cluster/kinds.ts';
+import { builtInKinds, kindOfCrd, openKind, type ServedKind, served } from './cluster/kinds.ts';
 import { metadataOf, seconds, withMetadata } from './cluster/metadata.ts';
 import { createServer } from './cluster/server.ts';
 import { createStore, type StoredEvent, storeId } from './cluster/store.ts';
-import { served } from './cluster/writes.ts';
 
 /** What a cluster is made of. */
 export interface MemoryClusterOptions {

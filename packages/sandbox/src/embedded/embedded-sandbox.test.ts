@@ -8,7 +8,7 @@ import { type Api, createApi } from '../api.ts';
 import { backendOf } from '../backend.ts';
 import { SandboxError } from '../errors.ts';
 import { type Sandbox, startSandbox } from '../sandbox.ts';
-import { textAt, valueAt } from './apiserver/table-fields.ts';
+import { textAt, valueAt } from './apiserver/object-fields.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
 const namespace = (name: string): unknown => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
@@ -69,9 +69,9 @@ suite('a sandbox with the embedded API server', () => {
       assert.notEqual(sandbox.apiserver.pid, old);
       assert.ok(answered.length > 0);
       for (const name of answered) assert.equal((await api.call('GET', `${NAMESPACES}/${name}`)).status, 200, name);
-      const since = textAt(first.body, 'metadata', 'resourceVersion');
+      const since = textAt(first.body, 'metadata.resourceVersion');
       const watch = await api.call('GET', `${NAMESPACES}?watch=1&resourceVersion=${since}&timeoutSeconds=10`);
-      assert.deepEqual([textAt(watch.body, 'type'), valueAt(watch.body, 'object', 'code')], ['ERROR', 410]);
+      assert.deepEqual([textAt(watch.body, 'type'), valueAt(watch.body, 'object.code')], ['ERROR', 410]);
     });
   }
 

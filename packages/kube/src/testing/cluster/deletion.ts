@@ -1,12 +1,12 @@
 import { type JsonObject, listOf, objectOf, shown } from './json.ts';
-import type { ServedKind } from './kinds.ts';
+import { apiVersionOf, type ServedKind, served } from './kinds.ts';
 import { metadataOf, nameOf, seconds, withMetadata } from './metadata.ts';
 import type { ServerPorts } from './ports.ts';
 import { list, type ReadTarget } from './reads.ts';
 import { conflict, invalidOptions, notFound, Refusal } from './refusal.ts';
 import type { Steps } from './steps.ts';
 import { type Store, storeId } from './store.ts';
-import { served, type WriteTarget } from './writes.ts';
+import type { WriteTarget } from './write-target.ts';
 
 const POLICIES = ['Foreground', 'Background', 'Orphan'];
 
@@ -59,8 +59,7 @@ export function* removeAll(
       if (!(error instanceof Refusal) || error.status.code !== 404) throw error;
     }
   }
-  const apiVersion = kind.group === '' ? version : `${kind.group}/${version}`;
-  return { code: 200, body: { ...body, apiVersion } };
+  return { code: 200, body: { ...body, apiVersion: apiVersionOf(kind, version) } };
 }
 
 function policyOf(options: JsonObject): unknown {
@@ -151,15 +150,9 @@ function terminating(kind: ServedKind, object: JsonObject): JsonObject {
   return { ...object, status: { ...objectOf(object['status']), phase: 'Terminating' } };
 }
 
-function gone(
-  { group, plural, rules, kind, versions }: ServedKind,
-  name: string,
-  uid: unknown,
-  object: JsonObject,
-): JsonObject {
-  if (rules?.returnsDeleted === true) {
-    return { kind, apiVersion: group === '' ? versions[0] : `${group}/${versions[0] ?? ''}`, ...object };
-  }
+function gone(kind: ServedKind, name: string, uid: unknown, object: JsonObject): JsonObject {
+  const { group, plural, rules, versions } = kind;
+  if (rules?.returnsDeleted === true) return served(object, kind, versions[0] ?? '');
   const details = { name, ...(group === '' ? {} : { group }), kind: plural, uid };
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
 }

@@ -4,9 +4,17 @@ export { type Clock, systemClock } from '../../clock.ts';
 export { exactText, parseExact, withDigitsOf } from '../../json/exact-integers.ts';
 export { jsonEqual } from '../../json/json-equal.ts';
 export type { Status, StatusCause } from '../../status-object.ts';
+export { compilePattern, PatternError } from './go-patterns.ts';
 export { canonical, isObject, type JsonObject, listOf, objectOf, own, put, shown, without } from './json.ts';
-export { kindOfCrd, METADATA, type ServedKind, whole } from './kinds.ts';
+export { kindOfCrd, METADATA, type ServedKind, served, whole } from './kinds.ts';
 export { metadataOf, nameOf, seconds, withMetadata } from './metadata.ts';
+export {
+  dns1035LabelProblems,
+  dnsLabelProblems,
+  dnsSubdomainProblems,
+  labelValueProblems,
+  qualifiedNameProblems,
+} from './object-names.ts';
 export { jsonPatch, mergePatch } from './patches.ts';
 export type { Admission, OtherRequest, ServerPorts } from './ports.ts';
 export {
@@ -28,4 +36,3 @@ export { inTime, type Steps, waitFor } from './steps.ts';
 export { createStore, type Store, type StoredEvent, storeId } from './store.ts';
 export { correlated, violations } from './validation.ts';
 export type { Listener } from './watching.ts';
-export { served } from './writes.ts';

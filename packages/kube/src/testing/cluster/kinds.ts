@@ -1,5 +1,5 @@
 import type { KubeObject, Resource } from '../../resource.ts';
-import { isObject, listOf, objectOf } from './json.ts';
+import { isObject, type JsonObject, listOf, objectOf } from './json.ts';
 import type { KindRules } from './rules.ts';
 import { EMBEDDED, type Schema, UNKNOWN } from './schema.ts';
 
@@ -27,6 +27,20 @@ export interface ServedKind {
   readonly subresources?: readonly string[];
   /** The kind's own code. */
   readonly rules?: KindRules;
+}
+
+/** The apiVersion of a kind's objects in a version. */
+export function apiVersionOf({ group }: Pick<ServedKind, 'group'>, version: string): string {
+  return group === '' ? version : `${group}/${version}`;
+}
+
+/** A stored object with apiVersion and kind, which are not stored. */
+export function served(object: JsonObject, kind: ServedKind, version: string): JsonObject {
+  return { apiVersion: apiVersionOf(kind, version), kind: kind.kind, ...object };
+}
+
+export function isNamespace({ kind, group }: ServedKind): boolean {
+  return kind === 'Namespace' && group === '';
 }
 
 const text: Schema = { type: 'string' };

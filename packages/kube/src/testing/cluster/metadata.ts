@@ -3,10 +3,9 @@ import { jsonEqual } from '../../json/json-equal.ts';
 import type { StatusCause } from '../../status-object.ts';
 import { isObject, type JsonObject, listOf, objectOf, without } from './json.ts';
 import type { ServedKind } from './kinds.ts';
+import { labelValueProblems, objectNameProblems, qualifiedNameProblems } from './object-names.ts';
 import { invalid } from './refusal.ts';
-import type { KindRules } from './rules.ts';
 
-/** The object's metadata. */
 export function metadataOf(object: JsonObject): JsonObject {
   return objectOf(object['metadata']);
 }
@@ -17,7 +16,7 @@ export function nameOf(object: JsonObject): string {
   return typeof name === 'string' ? name : '';
 }
 
-/** The object with other metadata. Undefined values are left out. */
+/** The object with other metadata. Undefined values are omitted. */
 export function withMetadata(object: JsonObject, metadata: JsonObject): JsonObject {
   const entries = Object.entries(metadata).filter(([, value]) => value !== undefined);
   return { ...object, metadata: Object.fromEntries(entries) };
@@ -28,77 +27,27 @@ export function seconds(date: Date): string {
   return date.toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
-const LABEL_1035 = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
-const KEY_NAME = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
-const LABEL_VALUE = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
-
-const SAID = {
-  subdomain:
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
-  label:
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
-  dns1035:
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
-  key: "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
-  value:
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
-} as const;
-
-/** Why a name will not do; undefined: it will. */
-function nameProblem(name: string, rule: KindRules['names']): string | undefined {
-  switch (rule) {
-    case 'path':
-      if (name === '.' || name === '..') return `may not be '${name}'`;
-      return ['/', '%'].map((one) => (name.includes(one) ? `may not contain '${one}'` : '')).find((one) => one !== '');
-    case 'label':
-    case 'dns1035':
-      if (name.length > 63) return 'must be no more than 63 characters';
-      return (rule === 'label' ? LABEL : LABEL_1035).test(name) ? undefined : SAID[rule];
-    default:
-      if (name.length > 253) return 'must be no more than 253 characters';
-      return SUBDOMAIN.test(name) ? undefined : SAID.subdomain;
-  }
-}
-
-/** Why a label key, an annotation key or a finalizer is no qualified name; undefined: it is one. */
-function qualifiedProblem(key: string): string | undefined {
-  const [name = '', prefix, more] = key.split('/').toReversed();
-  if (more !== undefined)
-    return "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
-  if (prefix === '') return 'prefix part must be non-empty';
-  if (prefix !== undefined && !SUBDOMAIN.test(prefix)) return `prefix part ${SAID.subdomain}`;
-  if (name === '') return 'name part must be non-empty';
-  if (name.length > 63) return 'name part must be no more than 63 characters';
-  return KEY_NAME.test(name) ? undefined : SAID.key;
-}
-
 const ANNOTATION_BYTES = 256 * 1024;
 
-/** What is wrong with names, labels, annotations and finalizers. */
+/** What is wrong with names, labels, annotations and finalizers: the first problem of each. */
 export function metadataViolations(object: JsonObject, kind: ServedKind): StatusCause[] {
   const metadata = metadataOf(object);
   const causes: StatusCause[] = [];
+  const check = (field: string, value: unknown, problems: readonly string[]): void => {
+    for (const problem of problems.slice(0, 1)) causes.push(wrong(`metadata.${field}`, value, problem));
+  };
   const name = nameOf(object);
   if (name === '') {
     const message = 'Required value: name or generateName is required';
     causes.push({ reason: 'FieldValueRequired', message, field: 'metadata.name' });
-  } else {
-    const problem = nameProblem(name, kind.rules?.names);
-    if (problem !== undefined) causes.push(wrong('metadata.name', name, problem));
-  }
+  } else check('name', name, objectNameProblems(name, kind.rules?.names));
   for (const [key, value] of Object.entries(objectOf(metadata['labels']))) {
-    const problem = qualifiedProblem(key);
-    if (problem !== undefined) causes.push(wrong('metadata.labels', key, problem));
-    const text = String(value);
-    if (text.length > 63) causes.push(wrong('metadata.labels', value, 'must be no more than 63 characters'));
-    else if (!LABEL_VALUE.test(text)) causes.push(wrong('metadata.labels', value, SAID.value));
+    check('labels', key, qualifiedNameProblems(key));
+    check('labels', value, labelValueProblems(String(value)));
   }
   let size = 0;
   for (const [key, value] of Object.entries(objectOf(metadata['annotations']))) {
-    const problem = qualifiedProblem(key.toLowerCase());
-    if (problem !== undefined) causes.push(wrong('metadata.annotations', key, problem));
+    check('annotations', key, qualifiedNameProblems(key.toLowerCase()));
     size += key.length + String(value).length;
   }
   if (size > ANNOTATION_BYTES) {
@@ -106,8 +55,7 @@ export function metadataViolations(object: JsonObject, kind: ServedKind): Status
     causes.push({ reason: 'FieldValueTooLong', message, field: 'metadata.annotations' });
   }
   for (const finalizer of listOf(metadata['finalizers'])) {
-    const problem = qualifiedProblem(String(finalizer));
-    if (problem !== undefined) causes.push(wrong('metadata.finalizers', finalizer, problem));
+    check('finalizers', finalizer, qualifiedNameProblems(String(finalizer)));
   }
   return causes;
 }
@@ -116,8 +64,8 @@ function wrong(field: string, value: unknown, said: string): StatusCause {
   return { reason: 'FieldValueInvalid', message: `Invalid value: ${JSON.stringify(value)}: ${said}`, field };
 }
 
-/** What only the server writes. */
-const SERVERS = [
+/** Metadata that only the server writes. */
+const SERVER_FIELDS = [
   'uid',
   'creationTimestamp',
   'deletionTimestamp',
@@ -126,45 +74,44 @@ const SERVERS = [
   'selfLink',
 ];
 
-/** A new object without what only the server writes. */
-export function bareBirth(object: JsonObject): JsonObject {
-  return withMetadata(object, tidy(without(metadataOf(object), ...SERVERS, 'resourceVersion')));
+/** A new object without the metadata that only the server writes. */
+export function withoutServerFields(object: JsonObject): JsonObject {
+  return withMetadata(object, withoutEmpty(without(metadataOf(object), ...SERVER_FIELDS, 'resourceVersion')));
 }
 
-/** Gives a new object what the server gives it. */
-export function born(
+/** A new object with a name, a namespace, a UID, a time of creation and a generation. */
+export function withNewMetadata(
   object: JsonObject,
   kind: ServedKind,
   namespace: string | undefined,
   uid: string,
   now: string,
 ): JsonObject {
-  const given = without(metadataOf(object), ...SERVERS, 'resourceVersion');
+  const given = without(metadataOf(object), ...SERVER_FIELDS, 'resourceVersion');
   const { generateName, name } = given;
   const wanted = (name === undefined || name === '') && typeof generateName === 'string' && generateName !== '';
   return withMetadata(object, {
-    ...tidy(given),
-    name: wanted ? generateName.slice(0, 58) + suffix() : name,
+    ...withoutEmpty(given),
+    name: wanted ? generateName.slice(0, 58) + nameSuffix() : name,
     namespace: kind.namespaced ? namespace : undefined,
     uid,
     creationTimestamp: now,
-    generation: counts(kind) ? 1 : undefined,
+    generation: hasGeneration(kind) ? 1 : undefined,
   });
 }
 
-/** Five characters that spell no word, as the server draws them. */
-function suffix(): string {
+/** Five random characters without vowels, as the server appends to `generateName`. */
+function nameSuffix(): string {
   const letters = 'bcdfghjklmnpqrstvwxz2456789';
   return [...randomBytes(5)].map((byte) => letters[byte % letters.length]).join('');
 }
 
-/** Whether a kind has a generation. */
-function counts({ builtIn, rules }: ServedKind): boolean {
+function hasGeneration({ builtIn, rules }: ServedKind): boolean {
   return !builtIn || rules?.generation === true;
 }
 
-/** Keeps what a write may not change, and refuses what it must not ask for. */
-export function kept(current: JsonObject, next: JsonObject, kind: ServedKind): JsonObject {
+/** An object with the metadata that a write cannot change. Throws for a changed UID and for new finalizers of a deleted object. */
+export function withKeptMetadata(current: JsonObject, next: JsonObject, kind: ServedKind): JsonObject {
   const was = metadataOf(current);
   const is = metadataOf(next);
   const name = nameOf(current);
@@ -179,13 +126,13 @@ export function kept(current: JsonObject, next: JsonObject, kind: ServedKind): J
     const message = `Forbidden: ${said} []string{${list}}`;
     throw invalid(kind, name, [{ reason: 'FieldValueForbidden', message, field: 'metadata.finalizers' }]);
   }
-  const servers = Object.fromEntries(SERVERS.map((key) => [key, was[key]]));
+  const servers = Object.fromEntries(SERVER_FIELDS.map((key) => [key, was[key]]));
   const { namespace, resourceVersion } = was;
-  return withMetadata(next, { ...tidy(is), ...servers, name, namespace, resourceVersion });
+  return withMetadata(next, { ...withoutEmpty(is), ...servers, name, namespace, resourceVersion });
 }
 
 /** Empty maps and lists are absent, as in the server's own types. */
-function tidy(metadata: JsonObject): JsonObject {
+function withoutEmpty(metadata: JsonObject): JsonObject {
   const empty = (key: string, value: unknown): boolean =>
     value === null ||
     (MAPS.includes(key) && isObject(value) && Object.keys(value).length === 0) ||
@@ -196,9 +143,9 @@ function tidy(metadata: JsonObject): JsonObject {
 const MAPS = ['labels', 'annotations'];
 const LISTS = ['finalizers', 'ownerReferences', 'managedFields'];
 
-/** A new generation if anything changed but metadata and, where it is written apart, status. Kinds of Kubernetes itself have none here. */
-export function generated(current: JsonObject, next: JsonObject, kind: ServedKind): JsonObject {
-  if (!counts(kind)) return next;
+/** An object with the next generation, if anything but metadata and a status subresource changed. */
+export function withGeneration(current: JsonObject, next: JsonObject, kind: ServedKind): JsonObject {
+  if (!hasGeneration(kind)) return next;
   const wanted = (object: JsonObject): JsonObject => without(object, 'metadata', ...(kind.status ? ['status'] : []));
   if (jsonEqual(wanted(current), wanted(next))) return next;
   return withMetadata(next, { ...metadataOf(next), generation: Number(metadataOf(current)['generation'] ?? 0) + 1 });

@@ -1,12 +1,11 @@
 import type { JsonObject } from './json.ts';
-import type { ServedKind } from './kinds.ts';
+import { apiVersionOf, type ServedKind, served } from './kinds.ts';
 import { metadataOf } from './metadata.ts';
 import type { ServerPorts } from './ports.ts';
 import { badRequest, expired, invalidOptions, Refusal } from './refusal.ts';
 import { fieldMatcher, labelMatcher, type Matcher } from './selectors.ts';
 import type { Steps } from './steps.ts';
 import type { Store } from './store.ts';
-import { served } from './writes.ts';
 
 /** A collection that is read. */
 export interface ReadTarget {
@@ -63,7 +62,7 @@ export function* list(store: Store, target: ReadTarget, ports: ServerPorts = {})
   const items = inVersion === undefined || raw.length === 0 ? raw : yield* inVersion(kind, raw, version);
   const selected = (query.get('labelSelector') ?? '') !== '' || (query.get('fieldSelector') ?? '') !== '';
   return {
-    apiVersion: kind.group === '' ? version : `${kind.group}/${version}`,
+    apiVersion: apiVersionOf(kind, version),
     kind: `${kind.kind}List`,
     metadata: {
       // Lists of custom kinds always have the field.

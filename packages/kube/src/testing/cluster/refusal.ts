@@ -42,6 +42,21 @@ export function notServed(): Refusal {
   return new Refusal({ code: 404, reason: 'NotFound', message, details: {} });
 }
 
+/** 403: the namespace of a new object is being deleted. */
+export function namespaceTerminating(kind: Named, name: string, namespace: string): Refusal {
+  const problem = `unable to create new content in namespace ${namespace} because it is being terminated`;
+  const message = `namespace ${namespace} is being terminated`;
+  return new Refusal({
+    code: 403,
+    reason: 'Forbidden',
+    message: `${plural(kind)} "${name}" is forbidden: ${problem}`,
+    details: {
+      ...details(kind, name),
+      causes: [{ reason: 'NamespaceTerminating', message, field: 'metadata.namespace' }],
+    },
+  });
+}
+
 /** 409: a create met an object of the same name. */
 export function alreadyExists(kind: Named, name: string, deleting: boolean): Refusal {
   const message = `${deleting ? 'object is being deleted: ' : ''}${plural(kind)} "${name}" already exists`;

@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts';
 import { APPLY_PATCH, JSON_PATCH, MERGE_PATCH } from '../../patch-types.ts';
 import { remove, removeAll } from './deletion.ts';
 import { isObject, type JsonObject, objectOf, shown } from './json.ts';
-import type { ServedKind } from './kinds.ts';
+import { apiVersionOf, type ServedKind, served } from './kinds.ts';
 import { nameOf } from './metadata.ts';
 import { jsonPatch, mergePatch } from './patches.ts';
 import type { ServerPorts } from './ports.ts';
@@ -12,7 +12,8 @@ import { badRequest, invalid, invalidOptions, notFound, notServed, Refusal } fro
 import { atOnce, type Steps } from './steps.ts';
 import { type Store, storeId } from './store.ts';
 import { type Listener, watch } from './watching.ts';
-import { createWriter, served, type WriteTarget, type Written } from './writes.ts';
+import type { WriteTarget } from './write-target.ts';
+import { createWriter, type Written } from './writes.ts';
 
 /** One request, as it comes off the wire. */
 export interface ServerRequest {
@@ -100,15 +101,10 @@ export function createServer(
     if (dryRun.length > 0 && (dryRun.length > 1 || dryRun[0] !== 'All')) throw badDryRun(options, dryRun);
     const { kind, version, namespace, name = '', subresource, query } = route;
     return {
-      kind,
-      version,
-      namespace,
-      name,
-      subresource,
+      ...{ kind, version, namespace, name, subresource, user: request.user },
       manager: query.get('fieldManager') ?? request.agent,
       dryRun: dryRun.length > 0,
       validation: validationOf(query, options),
-      user: request.user,
       options: {
         kind: options,
         apiVersion: 'meta.k8s.io/v1',
@@ -130,11 +126,7 @@ export function createServer(
       const { method, body, contentType, user } = request;
       const here = { kind, version, namespace, name: name ?? '', subresource, method, query, body, contentType };
       const answering = ports.other?.({
-        ...here,
-        manager,
-        dryRun,
-        user,
-        warn,
+        ...{ ...here, manager, dryRun, user, warn },
         patch: (change) => writer.patch(target, change),
         remove: (options) => remove(store, { ...target, options }, options, clock.date(), ports),
         current: () => {
@@ -339,7 +331,7 @@ function bodyOf({ kind, version }: Route, { body }: ServerRequest): JsonObject {
     throw unrecognized(`couldn't get version/kind; json parse error: ${said} (${hexOf(body)})`);
   }
   const object = objectOf(body);
-  const apiVersion = kind.group === '' ? version : `${kind.group}/${version}`;
+  const apiVersion = apiVersionOf(kind, version);
   if (!kind.builtIn) {
     const text = JSON.stringify(object);
     if (!object['kind']) throw unrecognized(`Object 'Kind' is missing in '${text}' (${text})`);
@@ -389,11 +381,13 @@ function outside(kinds: readonly ServedKind[], { method, path }: ServerRequest):
   if (['/readyz', '/livez', '/healthz'].includes(pathname)) return { code: 200, body: 'ok' };
   if (pathname === '/version') return { code: 200, body: { major: '1', minor: '34', gitVersion: 'v1.34.4' } };
   const [, group = '', version = ''] = /^\/(?:api|apis\/([^/]+))\/(v[^/]+)$/.exec(pathname) ?? [];
-  const served = kinds.filter((one) => one.group === group && one.versions.includes(version));
-  if (served.length === 0) throw notServed();
-  const resources = served.flatMap(({ plural, kind, namespaced, status }) =>
+  const found = kinds.filter((one) => one.group === group && one.versions.includes(version));
+  if (found.length === 0) throw notServed();
+  const resources = found.flatMap(({ plural, kind, namespaced, status }) =>
     [plural, ...(status ? [`${plural}/status`] : [])].map((name) => ({ name, kind, namespaced })),
   );
-  const groupVersion = group === '' ? version : `${group}/${version}`;
-  return { code: 200, body: { kind: 'APIResourceList', apiVersion: 'v1', groupVersion, resources } };
+  return {
+    code: 200,
+    body: { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: apiVersionOf({ group }, version), resources },
+  };
 }

@@ -1,6 +1,7 @@
 import { jsonEqual } from '../../json/json-equal.ts';
 import type { StatusCause } from '../../status-object.ts';
 import { hasFormat } from './formats.ts';
+import { compilePattern, PatternError } from './go-patterns.ts';
 import { canonical, isObject, objectOf, own } from './json.ts';
 import { itemSchema, keySchema, mapKeys, type Schema } from './schema.ts';
 
@@ -84,8 +85,12 @@ function ownViolations(value: unknown, schema: Schema, place: Place): StatusCaus
       );
     } else if (length < (schema.minLength ?? 0)) {
       wrong(`${path} in body should be at least ${schema.minLength} chars long`);
-    } else if (schema.pattern !== undefined && !expression(schema.pattern).test(value)) {
-      wrong(`${path} in body should match '${schema.pattern}'`);
+    } else if (schema.pattern !== undefined) {
+      const pattern = compilePattern(schema.pattern);
+      const invalid = pattern instanceof PatternError ? `, but pattern is invalid: ${pattern.message}` : '';
+      if (pattern instanceof PatternError || !pattern.test(value)) {
+        wrong(`${path} in body should match '${schema.pattern}${invalid}'`);
+      }
     }
     if (schema.format !== undefined && !hasFormat(value, schema.format)) {
       const said = `${path} in body must be of type ${schema.format}: ${JSON.stringify(value)}`;
@@ -150,35 +155,6 @@ function embeddedProblems(value: object, field: string): StatusCause[] {
     field: `${field}.${name}`,
   });
   return [...(apiVersion ? [] : [missing('apiVersion')]), ...(kind ? [] : [missing('kind')])];
-}
-
-const expressions = new Map<string, RegExp>();
-
-/** A pattern as the server's engine reads it, as far as it differs from ours. */
-function expression(pattern: string): RegExp {
-  const known = expressions.get(pattern);
-  if (known !== undefined) return known;
-  const flags = /^\(\?([ims]+)\)/.exec(pattern);
-  const body = (flags === null ? pattern : pattern.slice(flags[0].length))
-    .replaceAll('\\A', '^')
-    .replaceAll('\\z', '$')
-    .replaceAll('(?P<', '(?<')
-    .replaceAll('[[:alpha:]]', '[A-Za-z]')
-    .replaceAll('[[:digit:]]', '[0-9]')
-    .replaceAll('[[:alnum:]]', '[A-Za-z0-9]')
-    .replaceAll('[[:space:]]', '\\s')
-    .replaceAll('[:alnum:]', 'A-Za-z0-9')
-    .replaceAll('[:alpha:]', 'A-Za-z')
-    .replaceAll('[:digit:]', '0-9');
-  let made: RegExp;
-  try {
-    made = new RegExp(body, `u${flags?.[1] ?? ''}`);
-  } catch {
-    // Escapes that only the strict reading refuses.
-    made = new RegExp(body, flags?.[1] ?? '');
-  }
-  expressions.set(pattern, made);
-  return made;
 }
 
 /** `allOf`, `anyOf`, `oneOf` and `not`. Only what is wrong inside of the branch that fits best is said besides. */

@@ -1,11 +1,11 @@
 import type { Clock } from '../../clock.ts';
 import type { JsonObject } from './json.ts';
+import { served } from './kinds.ts';
 import type { ServerPorts } from './ports.ts';
 import { matcherOf, type ReadTarget, versionOf } from './reads.ts';
 import { invalidOptions, Refusal, serverError } from './refusal.ts';
 import { inTime } from './steps.ts';
 import { atVersion, type Store, type StoredEvent } from './store.ts';
-import { served } from './writes.ts';
 
 /** Who listens to a watch. */
 export interface Listener {

@@ -1,46 +1,31 @@
-import { exactText } from '../../json/exact-integers.ts';
-import type { StatusCause } from '../../status-object.ts';
-import { isObject, type JsonObject, listOf, objectOf, shown, without } from './json.ts';
-import { METADATA, type ServedKind } from './kinds.ts';
-import { applied, isUnchanged, type Manager, recordUpdate } from './managers.ts';
+import { type JsonObject, listOf, objectOf, shown, without } from './json.ts';
+import { isNamespace, type ServedKind, served } from './kinds.ts';
+import { applied, isUnchanged, recordUpdate } from './managers.ts';
 import {
-  bareBirth,
-  born,
-  generated,
-  kept,
   metadataOf,
-  metadataViolations,
   nameOf,
   seconds,
+  withGeneration,
+  withKeptMetadata,
   withMetadata,
+  withNewMetadata,
+  withoutServerFields,
 } from './metadata.ts';
-import type { Admission, ServerPorts } from './ports.ts';
-import { alreadyExists, badRequest, conflict, invalid, notFound, notServed, Refusal, serverError } from './refusal.ts';
-import { type RuleContext, Undecodable } from './rules.ts';
-import { type Nulls, type Schema, type Settled, settle } from './schema.ts';
+import { applicable, withoutStatus, withSpec, withStatus } from './object-halves.ts';
+import type { ServerPorts } from './ports.ts';
+import { alreadyExists, conflict, invalid, notFound, notServed, serverError } from './refusal.ts';
 import type { Steps } from './steps.ts';
 import { type Store, storeId } from './store.ts';
-import { typedViolation } from './typed.ts';
-import { violations } from './validation.ts';
-
-/** Where a write goes, by whom, and how. */
-export interface WriteTarget {
-  readonly kind: ServedKind;
-  readonly version: string;
-  readonly namespace: string | undefined;
-  readonly name: string;
-  readonly subresource?: string | undefined;
-  readonly manager: string;
-  readonly dryRun: boolean;
-  /** What becomes of undeclared fields: refused, dropped with a warning, or dropped. */
-  readonly validation: 'Strict' | 'Warn' | 'Ignore';
-  /** The content comes from a patch: then what cannot be decoded is the patch's fault. */
-  readonly patched?: boolean;
-  readonly user?: unknown;
-  readonly options?: JsonObject;
-  /** Gets warnings for the client. */
-  readonly warn: (text: string) => void;
-}
+import {
+  checkApplied,
+  checkName,
+  checkNamespace,
+  checkNamespaceOpen,
+  checkObject,
+  checkTyped,
+} from './write-checks.ts';
+import { decoded } from './write-decoding.ts';
+import { admissionOf, contextOf, idOf, managerOf, type WriteTarget } from './write-target.ts';
 
 /** An answer with its HTTP code. */
 export interface Written {
@@ -48,7 +33,7 @@ export interface Written {
   readonly object: JsonObject;
 }
 
-/** The server's way of writing: pruning, defaulting, validation, ownership, generation, finalizers. */
+/** Writes as the server does: decoding, ownership, admission, defaults, validation, generation, finalizers. */
 export interface Writer {
   create(target: WriteTarget, body: JsonObject): Steps<Written>;
   /** PUT. */
@@ -58,73 +43,38 @@ export interface Writer {
   apply(target: WriteTarget, body: JsonObject, force: boolean): Steps<Written>;
 }
 
-/** Another write came between the reading and the storing of an object: the server begins again. */
-class Overtaken extends Error {
-  override readonly name = 'Overtaken';
+/** Another write changed the object between its reading and its storing: the attempt is repeated. */
+class ConcurrentWrite extends Error {
+  override readonly name = 'ConcurrentWrite';
 }
 
-/** How often a write that names no version begins again before its client is told of the conflict. */
+/** Attempts of a write without a resourceVersion before the client gets the conflict. */
 const ATTEMPTS = 5;
 
 /** Writes into a store. `now` is wall-clock time, `uid` makes identities. */
 export function createWriter(store: Store, now: () => Date, uid: () => string, ports: ServerPorts = {}): Writer {
-  const namespaces = (): ServedKind | undefined => {
-    for (const [kind] of store.all()) if (kind.kind === 'Namespace' && kind.group === '') return kind;
-    return undefined;
-  };
   const time = (): string => seconds(now());
-  const idOf = ({ kind, namespace, name }: WriteTarget): string =>
-    storeId(kind.namespaced ? namespace : undefined, name);
-  const managerOf = (target: WriteTarget, operation: Manager['operation']): Manager => ({
-    manager: target.manager,
-    operation,
-    apiVersion: apiVersion(target),
-    subresource: target.subresource,
-  });
-  const contextOf = ({ version, subresource, dryRun, warn }: WriteTarget): RuleContext => ({
-    version,
-    subresource,
-    dryRun,
-    warn,
-  });
 
-  function openNamespace({ kind, namespace }: WriteTarget, name: string): void {
-    if (!kind.namespaced || namespace === undefined) return;
-    const of = namespaces();
-    const found = of === undefined ? undefined : store.get(of, storeId(undefined, namespace));
-    if (found === undefined) throw notFound({ group: '', kind: 'Namespace', plural: 'namespaces' }, namespace);
-    if (metadataOf(found)['deletionTimestamp'] === undefined) return;
-    const said = `unable to create new content in namespace ${namespace} because it is being terminated`;
-    const cause = {
-      reason: 'NamespaceTerminating',
-      message: `namespace ${namespace} is being terminated`,
-      field: 'metadata.namespace',
-    };
-    const details = { name, ...(kind.group === '' ? {} : { group: kind.group }), kind: kind.plural, causes: [cause] };
-    const of_ = kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}`;
-    throw new Refusal({ code: 403, reason: 'Forbidden', message: `${of_} "${name}" is forbidden: ${said}`, details });
-  }
-
-  /** Lets admission change an object. What it makes of it is read like what a client sends. */
+  /** Lets admission change an object. The result is decoded like a client's body. */
   function* mutated(target: WriteTarget, object: JsonObject, old: JsonObject | undefined): Steps<JsonObject> {
     if (ports.mutate === undefined) return object;
     const admission = admissionOf(target, object, old);
     const changed = yield* ports.mutate(admission);
-    if (changed === admission.object) return object;
-    return settled({ ...target, validation: 'Ignore' }, changed);
+    return changed === admission.object ? object : decoded({ ...target, validation: 'Ignore' }, changed);
   }
 
   function* admitted(target: WriteTarget, object: JsonObject, old: JsonObject | undefined): Steps<void> {
     if (ports.validate !== undefined) yield* ports.validate(admissionOf(target, object, old));
   }
 
-  /** The object as the version of the request has it, and as it is stored. */
+  /** A stored object in the version of the request. */
   function* inVersion(object: JsonObject, { kind, version }: WriteTarget): Steps<JsonObject> {
     if (ports.convert === undefined || ports.converts?.(kind) !== true) return object;
     const [converted = object] = yield* ports.convert(kind, [object], version);
     return without(converted, 'apiVersion', 'kind');
   }
 
+  /** An object in its storage version. */
   function* storable(object: JsonObject, { kind, version }: WriteTarget): Steps<JsonObject> {
     if (ports.convert === undefined || ports.converts?.(kind) !== true) return object;
     const [converted = object] = yield* ports.convert(kind, [served(object, kind, version)], kind.storageVersion ?? '');
@@ -133,102 +83,162 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
 
   function* created(target: WriteTarget, object: JsonObject): Steps<Written> {
     const { kind, version } = target;
-    openNamespace(target, nameOf(object));
-    const bare = without(object, 'apiVersion', 'kind', ...(kind.status ? ['status'] : []));
-    const admissible = yield* mutated(target, bare, undefined);
-    const made = born(admissible, kind, target.namespace, uid(), time());
-    const context = contextOf(target);
-    const whole = kind.rules?.create?.(named(kind, made), context) ?? named(kind, made);
-    validate(target, whole, undefined);
+    checkNamespaceOpen(store, target, nameOf(object));
+    const admissible = yield* mutated(target, withoutStatus(without(object, 'apiVersion', 'kind'), kind), undefined);
+    const made = withNamespaceFields(kind, withNewMetadata(admissible, kind, target.namespace, uid(), time()));
+    const whole = kind.rules?.create?.(made, contextOf(target)) ?? made;
+    checkObject(target, whole, undefined);
     yield* admitted(target, whole, undefined);
-    const id = storeId(kind.namespaced ? target.namespace : undefined, nameOf(whole));
     const stored = yield* storable(whole, target);
-    // Whoever was asked in between may have taken their time.
-    openNamespace(target, nameOf(whole));
+    // Admission and conversion may have taken time.
+    checkNamespaceOpen(store, target, nameOf(whole));
+    const id = storeId(kind.namespaced ? target.namespace : undefined, nameOf(whole));
     const existing = store.get(kind, id);
     if (existing !== undefined) {
       throw alreadyExists(kind, nameOf(whole), metadataOf(existing)['deletionTimestamp'] !== undefined);
     }
-    if (target.dryRun) return { code: 201, object: served(whole, kind, version) };
-    const now = store.put(kind, id, stored);
-    return { code: 201, object: served(answerOf(whole, now), kind, version) };
+    const answer = target.dryRun ? whole : withVersionOf(store.put(kind, id, stored), whole);
+    return { code: 201, object: served(answer, kind, version) };
   }
 
-  /** Everything that happens to a changed object after its new content is known. */
-  function* changed(
+  /** A new object whose fields all belong to its author. A status is dropped, so nobody owns it. */
+  function* createdBy(target: WriteTarget, body: JsonObject): Steps<Written> {
+    const { kind, version } = target;
+    const object = withoutServerFields(decoded(target, withoutStatus(body, kind)));
+    const empty = without(kind.rules?.empty?.() ?? {}, 'metadata');
+    const owned = recordUpdate(empty, object, kind.schema(version), managerOf(target, 'Update'), time());
+    return yield* created(target, owned);
+  }
+
+  /** The object that a write makes of the current one, after ownership, admission, the kind's rules and validation. */
+  function* next(
+    target: WriteTarget,
+    current: JsonObject,
+    asked: JsonObject,
+    owners: JsonObject | undefined,
+  ): Steps<JsonObject> {
+    const { kind, version, subresource } = target;
+    const base = withKeptMetadata(current, without(asked, 'apiVersion', 'kind'), kind);
+    const half = subresource === 'status' ? withStatus(current, base) : withSpec(current, base, kind);
+    // A status write leaves metadata as it is, but its author owns or gives up the metadata that it names.
+    const named = withMetadata(half, metadataOf(base));
+    const { managedFields } = metadataOf(
+      owners ?? recordUpdate(current, named, kind.schema(version), managerOf(target, 'Update'), time()),
+    );
+    const admissible = withMetadata(half, { ...metadataOf(half), managedFields });
+    const mutant = yield* mutated(target, admissible, current);
+    const own = mutant === admissible ? admissible : withKeptMetadata(current, mutant, kind);
+    const object = withGeneration(current, kind.rules?.update?.(own, current, contextOf(target)) ?? own, kind);
+    checkObject(target, object, current);
+    yield* admitted(target, object, current);
+    return object;
+  }
+
+  /** Writes an existing object. `owners` has the managed fields, if they are not those of an update. */
+  function* updated(
     target: WriteTarget,
     stored: JsonObject,
     current: JsonObject,
     asked: JsonObject,
     owners?: JsonObject,
   ): Steps<Written> {
-    const { kind, version, subresource } = target;
+    const { kind, version } = target;
     const { resourceVersion } = metadataOf(asked);
     const guarded = resourceVersion !== undefined && resourceVersion !== '';
     if (guarded && resourceVersion !== metadataOf(current)['resourceVersion']) throw conflict(kind, target.name);
-    const base = kept(current, without(asked, 'apiVersion', 'kind'), kind);
-    const half = subresource === 'status' ? statusOf(current, base) : specOf(current, base, kind);
-    const recorded =
-      owners === undefined
-        ? // A status write leaves metadata as it is, but what it says about metadata is what its author owns or gives up.
-          recordUpdate(
-            current,
-            withMetadata(half, metadataOf(base)),
-            kind.schema(version),
-            managerOf(target, 'Update'),
-            time(),
-          )
-        : owners;
-    const admissible = withMetadata(half, {
-      ...metadataOf(half),
-      managedFields: metadataOf(recorded)['managedFields'],
-    });
-    const mine = yield* mutated(target, admissible, current);
-    const own = mine === admissible ? admissible : kept(current, mine, kind);
-    const owned = generated(current, kind.rules?.update?.(own, current, contextOf(target)) ?? own, kind);
-    validate(target, owned, current);
-    yield* admitted(target, owned, current);
-    const answer = (object: JsonObject): Written => ({ code: 200, object: served(object, kind, version) });
-    const unchanged = isUnchanged(current, owned);
-    const put = unchanged ? stored : yield* storable(owned, target);
+    const object = yield* next(target, current, asked, owners);
+    const unchanged = isUnchanged(current, object);
+    const put = unchanged ? stored : yield* storable(object, target);
     const id = idOf(target);
     if (store.get(kind, id) !== stored) {
       if (guarded) throw conflict(kind, target.name);
-      throw new Overtaken();
+      throw new ConcurrentWrite();
     }
+    const answer = (written: JsonObject): Written => ({ code: 200, object: served(written, kind, version) });
     if (unchanged) return answer(current);
-    if (target.dryRun) return answer(owned);
-    const { deletionTimestamp, finalizers, deletionGracePeriodSeconds } = metadataOf(owned);
-    if (
-      deletionTimestamp !== undefined &&
-      listOf(finalizers).length === 0 &&
-      (deletionGracePeriodSeconds === undefined || deletionGracePeriodSeconds === 0) &&
-      // A namespace stays until its own finalizers, too, are gone.
-      (!isNamespace(kind) || listOf(objectOf(owned['spec'])['finalizers']).length === 0)
-    ) {
-      store.remove(kind, id);
-      return answer(owned);
-    }
-    return answer(answerOf(owned, store.put(kind, id, put)));
+    if (target.dryRun) return answer(object);
+    if (!isDeletable(object, kind)) return answer(withVersionOf(store.put(kind, id, put), object));
+    store.remove(kind, id);
+    return answer(object);
   }
 
-  function found(target: WriteTarget): JsonObject {
+  function existing(target: WriteTarget): JsonObject {
     if (target.subresource === 'status' && !target.kind.status) throw notServed();
     const object = store.get(target.kind, idOf(target));
     if (object === undefined) throw notFound(target.kind, target.name);
     return object;
   }
 
-  /** Begins again when another write was faster, as the server does for clients that name no version. */
-  function* again(target: WriteTarget, attempt: () => Steps<Written>): Steps<Written> {
+  function* retried(target: WriteTarget, attempt: () => Steps<Written>): Steps<Written> {
     for (let left = ATTEMPTS; ; left -= 1) {
       try {
         return yield* attempt();
       } catch (error) {
-        if (!(error instanceof Overtaken)) throw error;
+        if (!(error instanceof ConcurrentWrite)) throw error;
         if (left <= 1) throw conflict(target.kind, target.name);
       }
     }
+  }
+
+  function* replaced(target: WriteTarget, body: JsonObject): Steps<Written> {
+    const { kind, name } = target;
+    checkName(target, body);
+    checkNamespace(target, body);
+    if (kind.createOnPut === true && store.get(kind, idOf(target)) === undefined) return yield* createdBy(target, body);
+    const stored = existing(target);
+    const current = yield* inVersion(stored, target);
+    const { uid: given, resourceVersion } = metadataOf(body);
+    const { uid: own } = metadataOf(current);
+    if (given !== undefined && given !== own) {
+      const uids = `UID in precondition: ${shown(given)}, UID in object meta: ${shown(own)}`;
+      throw conflict(kind, name, `Precondition failed: ${uids}`);
+    }
+    const asked = decoded(target, body);
+    if (!resourceVersion && !kind.builtIn) {
+      const message = 'Invalid value: 0: must be specified for an update';
+      throw invalid(
+        kind,
+        name,
+        [{ reason: 'FieldValueInvalid', message, field: 'metadata.resourceVersion' }],
+        kind.plural,
+      );
+    }
+    return yield* updated(target, stored, current, asked);
+  }
+
+  function* patched(target: WriteTarget, change: (current: JsonObject) => JsonObject): Steps<Written> {
+    const stored = existing(target);
+    const current = yield* inVersion(stored, target);
+    const asked = decoded(target, change(served(current, target.kind, target.version)));
+    checkName(target, asked);
+    const { resourceVersion, ...metadata } = metadataOf(asked);
+    // A patch that does not change the resourceVersion names none.
+    const isGuarded = resourceVersion !== metadataOf(current)['resourceVersion'];
+    return yield* updated(target, stored, current, isGuarded ? asked : withMetadata(asked, metadata));
+  }
+
+  function* serverSideApplied(target: WriteTarget, body: JsonObject, force: boolean): Steps<Written> {
+    const { kind, version, subresource } = target;
+    checkApplied(target, body);
+    if (subresource !== undefined) existing(target);
+    checkTyped(target, body);
+    const schema = kind.schema(version);
+    const manager = { ...managerOf(target, 'Apply'), force };
+    const wanted = applicable(body, kind, subresource);
+    if (subresource === undefined && store.get(kind, idOf(target)) === undefined) {
+      const { managedFields } = metadataOf(applied({}, wanted, schema, manager, time()));
+      const { resourceVersion: _, ...metadata } = metadataOf(wanted);
+      const object = withoutServerFields(withMetadata(wanted, { ...metadata, namespace: target.namespace }));
+      const owned = withMetadata(object, { ...metadataOf(object), managedFields });
+      return yield* created(target, decoded(target, owned, 'keep'));
+    }
+    const stored = existing(target);
+    const current = yield* inVersion(stored, target);
+    const half = applicable(current, kind, subresource);
+    const merged = applied(served(current, kind, version), wanted, schema, manager, time(), half);
+    const { uid: id, resourceVersion } = metadataOf(body);
+    const asked = withMetadata(merged, { ...metadataOf(merged), uid: id, resourceVersion });
+    return yield* updated(target, stored, current, decoded(target, asked, 'keep'), merged);
   }
 
   return {
@@ -236,257 +246,30 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
       if (metadataOf(body)['resourceVersion']) {
         throw serverError('resourceVersion should not be set on objects to be created');
       }
-      inNamespace(target, body);
-      // A status is dropped, so nobody owns it.
-      const main = target.kind.status ? without(body, 'status') : body;
-      const object = bareBirth(settled(target, main));
-      const as = managerOf(target, 'Update');
-      return yield* created(
-        target,
-        recordUpdate(nothing(target.kind), object, target.kind.schema(target.version), as, time()),
-      );
+      checkNamespace(target, body);
+      return yield* createdBy(target, body);
     },
-    replace: (target, body) =>
-      again(target, function* () {
-        const { kind, name } = target;
-        checkName(target, body);
-        inNamespace(target, body);
-        const metadata = metadataOf(body);
-        if (kind.createOnPut === true && store.get(kind, idOf(target)) === undefined) {
-          const object = bareBirth(settled(target, kind.status ? without(body, 'status') : body));
-          const as = managerOf(target, 'Update');
-          return yield* created(target, recordUpdate(nothing(kind), object, kind.schema(target.version), as, time()));
-        }
-        const stored = found(target);
-        const current = yield* inVersion(stored, target);
-        if (metadata['uid'] !== undefined && metadata['uid'] !== metadataOf(current)['uid']) {
-          const said = `UID in precondition: ${shown(metadata['uid'])}, UID in object meta: ${shown(metadataOf(current)['uid'])}`;
-          throw conflict(kind, name, `Precondition failed: ${said}`);
-        }
-        const asked = settled(target, body);
-        if (!metadata['resourceVersion'] && !kind.builtIn) {
-          const message = 'Invalid value: 0: must be specified for an update';
-          const cause = { reason: 'FieldValueInvalid', message, field: 'metadata.resourceVersion' };
-          throw invalid(kind, name, [cause], kind.plural);
-        }
-        return yield* changed(target, stored, current, asked);
-      }),
-    patch: (target, change) =>
-      again(target, function* () {
-        const stored = found(target);
-        const current = yield* inVersion(stored, target);
-        const patched = { ...target, patched: true };
-        const asked = settled(patched, change(served(current, target.kind, target.version)));
-        checkName(target, asked);
-        const { resourceVersion } = metadataOf(asked);
-        // A patch that leaves the version as it found it names none.
-        const same = resourceVersion === metadataOf(current)['resourceVersion'];
-        const free = same ? withMetadata(asked, without(metadataOf(asked), 'resourceVersion')) : asked;
-        return yield* changed(patched, stored, current, free);
-      }),
-    apply: (target, body, force) =>
-      again(target, function* () {
-        const { kind, version } = target;
-        checkApplied(target, body);
-        if (target.subresource !== undefined) found(target);
-        const schema = kind.schema(version);
-        const as = { ...managerOf(target, 'Apply'), force };
-        const wrong = typedViolation(body, schema, '');
-        if (wrong !== undefined) {
-          const { namespace } = metadataOf(body);
-          const of = `${kind.group}/${version}, Kind=${kind.kind}`;
-          const type = `${typeof namespace === 'string' ? namespace : ''}/${target.name}; ${of}`;
-          throw serverError(`failed to create typed patch object (${type}): ${wrong}`);
-        }
-        const want = appliedHalf(target, body);
-        if (target.subresource === undefined && store.get(kind, idOf(target)) === undefined) {
-          const bare = withMetadata(want, {
-            ...metadataOf(want),
-            namespace: target.namespace,
-            resourceVersion: undefined,
-          });
-          const object = bareBirth(bare);
-          const owners = applied({}, want, schema, as, time());
-          const { managedFields } = metadataOf(owners);
-          return yield* created(
-            target,
-            settled(target, withMetadata(object, { ...metadataOf(object), managedFields }), 'keep'),
-          );
-        }
-        const stored = found(target);
-        const current = yield* inVersion(stored, target);
-        const next = applied(served(current, kind, version), want, schema, as, time(), appliedHalf(target, current));
-        const { uid: id, resourceVersion } = metadataOf(body);
-        const asked = withMetadata(next, { ...metadataOf(next), uid: id, resourceVersion });
-        return yield* changed(target, stored, current, settled(target, asked, 'keep'), next);
-      }),
+    replace: (target, body) => retried(target, () => replaced(target, body)),
+    patch: (target, change) => retried(target, () => patched({ ...target, patched: true }, change)),
+    apply: (target, body, force) => retried(target, () => serverSideApplied(target, body, force)),
   };
 }
 
-/** What a new object is compared with. */
-function nothing({ rules }: ServedKind): JsonObject {
-  return without(rules?.empty?.() ?? {}, 'metadata');
+/** Whether nothing keeps a deleted object any more. A namespace also waits for the finalizers of its spec. */
+function isDeletable(object: JsonObject, kind: ServedKind): boolean {
+  const { deletionTimestamp, finalizers, deletionGracePeriodSeconds = 0 } = metadataOf(object);
+  if (deletionTimestamp === undefined || deletionGracePeriodSeconds !== 0) return false;
+  const more = isNamespace(kind) ? listOf(objectOf(object['spec'])['finalizers']) : [];
+  return listOf(finalizers).length === 0 && more.length === 0;
 }
 
-function isNamespace({ kind, group }: ServedKind): boolean {
-  return kind === 'Namespace' && group === '';
-}
-
-/** What was written, with the version it got. */
-function answerOf(object: JsonObject, stored: JsonObject): JsonObject {
+/** An object with the resourceVersion that it got in the store. */
+function withVersionOf(stored: JsonObject, object: JsonObject): JsonObject {
   return withMetadata(object, { ...metadataOf(object), resourceVersion: metadataOf(stored)['resourceVersion'] });
 }
 
-function admissionOf(target: WriteTarget, object: JsonObject, old: JsonObject | undefined): Admission {
-  const { kind, version, namespace, name, subresource, dryRun, user, options = {}, warn } = target;
-  return {
-    operation: old === undefined ? 'CREATE' : 'UPDATE',
-    kind,
-    version,
-    namespace,
-    name: name === '' ? nameOf(object) : name,
-    subresource,
-    object: served(object, kind, version),
-    old: old === undefined ? undefined : served(old, kind, version),
-    options,
-    dryRun,
-    user,
-    warn,
-  };
-}
-
-function apiVersion({ kind, version }: WriteTarget): string {
-  return kind.group === '' ? version : `${kind.group}/${version}`;
-}
-
-/** A stored object, which knows neither, with apiVersion and kind. */
-export function served(object: JsonObject, kind: ServedKind, version: string): JsonObject {
-  return { apiVersion: kind.group === '' ? version : `${kind.group}/${version}`, kind: kind.kind, ...object };
-}
-
-function settled(target: WriteTarget, object: JsonObject, nulls: Nulls = 'drop'): JsonObject {
-  const { kind, version } = target;
-  const { value, unknown } = read(target, object, nulls);
-  decoded(target, value);
-  if (unknown.length > 0 && target.validation !== 'Ignore') {
-    const list = unknown.map((field) => (field.includes(' ') ? field : `unknown field "${field}"`));
-    if (target.validation === 'Strict') throw undecodable(target, `strict decoding error: ${list.join(', ')}`, object);
-    for (const one of list) target.warn(one);
-  }
-  return kind.builtIn && kind.rules?.read === undefined ? withoutEmptyMaps(value, kind.schema(version)) : value;
-}
-
-function read(target: WriteTarget, object: JsonObject, nulls: Nulls): Settled {
-  const { kind, version } = target;
-  if (kind.rules?.read === undefined) return settle(object, kind.schema(version), kind.builtIn ? 'empty' : nulls);
-  try {
-    return kind.rules.read(object, version, nulls);
-  } catch (error) {
-    throw error instanceof Undecodable ? undecodable(target, error.message, object) : error;
-  }
-}
-
-/** What the types of a kind cannot hold: the patch's fault, or that of the whole request. */
-function undecodable({ kind, version, patched }: WriteTarget, said: string, object: JsonObject): Refusal {
-  if (patched === true) {
-    const text = JSON.stringify(exactText(object));
-    const cause = { reason: 'FieldValueInvalid', message: `Invalid value: ${text}: ${said}`, field: 'patch' };
-    return invalid({ group: '', kind: '', plural: '' }, '', [cause]);
-  }
-  return badRequest(`${kind.kind} in version "${version}" cannot be handled as a ${kind.kind}: ${said}`);
-}
-
-/** Kubernetes' own types leave out empty maps. */
-function withoutEmptyMaps(object: JsonObject, { properties }: Schema): JsonObject {
-  const empty = (key: string, value: unknown): boolean =>
-    isObject(properties?.[key]?.additionalProperties) && Object.keys(objectOf(value)).length === 0;
-  return Object.fromEntries(Object.entries(object).filter(([key, value]) => !empty(key, value)));
-}
-
-/** A main write leaves the status alone, a status write everything else. */
-function specOf(current: JsonObject, asked: JsonObject, kind: ServedKind): JsonObject {
-  if (!kind.status) return asked;
-  const rest = without(asked, 'status');
-  return 'status' in current ? { ...rest, status: current['status'] } : rest;
-}
-
-function statusOf(current: JsonObject, asked: JsonObject): JsonObject {
-  const rest = without(current, 'status');
-  return 'status' in asked ? { ...rest, status: asked['status'] } : rest;
-}
-
-function validate(target: WriteTarget, object: JsonObject, old: JsonObject | undefined): void {
-  const { kind, version, subresource, dryRun, warn } = target;
-  const { rules } = kind;
-  const context = { version, subresource, dryRun, warn };
-  for (const text of rules?.warnings?.(object, old, context) ?? []) target.warn(text);
-  const found = rules?.violations?.(object, old, context) ?? [
-    ...dataViolations(object, kind),
-    ...violations(object, kind.schema(version), '', old),
-  ];
-  const causes = [...metadataViolations(object, kind), ...found];
-  if (causes.length > 0) throw invalid(kind, nameOf(object), causes);
-}
-
-/** Metadata, and the types of Kubernetes itself, are decoded before anything else happens to an object. */
-function decoded(target: WriteTarget, object: JsonObject): void {
-  const { kind, version } = target;
-  if (kind.rules?.read !== undefined) return;
-  const schema = kind.builtIn ? kind.schema(version) : { type: 'object', properties: { metadata: METADATA } };
-  const mistyped = violations(object, schema, '').find((one) => one.reason === 'FieldValueTypeInvalid');
-  if (mistyped === undefined) return;
-  const [, given = ''] = /"(\w+)"$/.exec(mistyped.message ?? '') ?? [];
-  const [, wanted = ''] = /of type (\w+)/.exec(mistyped.message ?? '') ?? [];
-  const { field = '' } = mistyped;
-  const [holder, name = '', inner] = field.split('.');
-  const json = given === 'integer' ? 'number' : given === 'boolean' ? 'bool' : given;
-  const map = wanted === 'object' && inner === undefined ? 'map[string]string' : wanted;
-  const where = holder === 'metadata' ? `ObjectMeta.${name.replace(/\[\d+\]/g, '')}` : `${kind.kind}.${field}`;
-  throw undecodable(target, `json: cannot unmarshal ${json} into Go struct field ${where} of type ${map}`, object);
-}
-
-/** Keys of ConfigMaps and Secrets. */
-function dataViolations(object: JsonObject, kind: ServedKind): StatusCause[] {
-  if (!kind.builtIn || (kind.kind !== 'ConfigMap' && kind.kind !== 'Secret')) return [];
-  return Object.keys(objectOf(object['data'])).flatMap((key) => {
-    if (/^[-._a-zA-Z0-9]+$/.test(key)) return [];
-    const said = `a valid config key must consist of alphanumeric characters, '-', '_' or '.'`;
-    return [{ reason: 'FieldValueInvalid', message: `Invalid value: "${key}": ${said}`, field: `data[${key}]` }];
-  });
-}
-
-function inNamespace({ kind, namespace }: WriteTarget, body: JsonObject): void {
-  const given = metadataOf(body)['namespace'];
-  if (!kind.namespaced || namespace === undefined || given === undefined || given === '' || given === namespace) return;
-  throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
-}
-
-function checkName({ name }: WriteTarget, body: JsonObject): void {
-  const given = nameOf(body);
-  if (given !== name)
-    throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
-}
-
-function checkApplied(target: WriteTarget, body: JsonObject): void {
-  const [group, version] = shown(body['apiVersion'] ?? '/').split('/');
-  if (body['apiVersion'] !== apiVersion(target) || body['kind'] !== target.kind.kind) {
-    throw badRequest(`invalid object type: ${group ?? ''}/${version ?? ''}, Kind=${shown(body['kind'] ?? '')}`);
-  }
-  if (metadataOf(body)['managedFields'] !== undefined) throw badRequest('metadata.managedFields must be nil');
-  checkName(target, body);
-}
-
-/** An apply to one half of an object names nothing in the other. */
-function appliedHalf({ kind, subresource }: WriteTarget, body: JsonObject): JsonObject {
-  if (subresource === 'status') {
-    const { apiVersion: version, kind: name, status } = body;
-    return { apiVersion: version, kind: name, metadata: {}, ...(status === undefined ? {} : { status }) };
-  }
-  return kind.status ? without(body, 'status') : body;
-}
-
-/** What the server adds to objects of some kinds at their birth. */
-function named(kind: ServedKind, object: JsonObject): JsonObject {
+/** A new namespace has a label with its name, a finalizer and a phase. */
+function withNamespaceFields(kind: ServedKind, object: JsonObject): JsonObject {
   if (!isNamespace(kind)) return object;
   const metadata = metadataOf(object);
   const labels = { ...objectOf(metadata['labels']), 'kubernetes.io/metadata.name': nameOf(object) };

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, listOf, objectOf, type StatusCause } from '@drydock/kube/testing/api-server';
 import { expressionProblem, type Purpose } from './admission-expressions.ts';
-import { required, wrong } from './checks.ts';
 import { textOf } from './draft.ts';
+import { invalidValue, required } from './field-errors.ts';
 
 // What the server refuses in the configuration of webhooks and policies.
 
@@ -9,7 +9,7 @@ function expressionViolations(value: unknown, field: string, purpose: Purpose = 
   const text = textOf(value);
   if (text.trim() === '') return [required(field, 'expression is not specified')];
   const problem = expressionProblem(text, purpose);
-  return problem === undefined ? [] : [wrong(field, text, `compilation failed: ${problem}`)];
+  return problem === undefined ? [] : [invalidValue(field, text, `compilation failed: ${problem}`)];
 }
 
 /** What is wrong with the webhooks of a configuration. */
@@ -22,7 +22,9 @@ export function webhookViolations(object: JsonObject): readonly StatusCause[] {
       const name = textOf(webhook['name']);
       if (name === '') causes.push(required(`${field}.name`));
       else if (name.split('.').length < 3) {
-        causes.push(wrong(`${field}.name`, name, 'should be a domain with at least three segments separated by dots'));
+        causes.push(
+          invalidValue(`${field}.name`, name, 'should be a domain with at least three segments separated by dots'),
+        );
       }
       const versions = listOf(webhook['admissionReviewVersions']);
       if (versions.length === 0)
@@ -38,7 +40,9 @@ export function webhookViolations(object: JsonObject): readonly StatusCause[] {
       }
       const timeout = Number(webhook['timeoutSeconds'] ?? 10);
       if (timeout < 1 || timeout > 30) {
-        causes.push(wrong(`${field}.timeoutSeconds`, timeout, 'the timeout value must be between 1 and 30 seconds'));
+        causes.push(
+          invalidValue(`${field}.timeoutSeconds`, timeout, 'the timeout value must be between 1 and 30 seconds'),
+        );
       }
       const client = objectOf(webhook['clientConfig']);
       if ((client['url'] === undefined) === !isObject(client['service'])) {
@@ -46,7 +50,7 @@ export function webhookViolations(object: JsonObject): readonly StatusCause[] {
       }
       if (typeof client['url'] === 'string' && !client['url'].startsWith('https://')) {
         const said = `'https' is the only allowed URL scheme; desired format: https://host[/path]`;
-        causes.push(wrong(`${field}.clientConfig.url`, client['url'].split(':')[0], said));
+        causes.push(invalidValue(`${field}.clientConfig.url`, client['url'].split(':')[0], said));
       }
       for (const [index, condition] of listOf(webhook['matchConditions']).entries()) {
         causes.push(

@@ -7,9 +7,9 @@ import {
   requestResourceOf,
 } from './expressions/expression-access.ts';
 import { type Compiled, compileExpression } from './expressions/expression-compiler.ts';
-import { ExpressionError } from './expressions/expression-parser.ts';
+import { EvaluationError, ExpressionError } from './expressions/expression-errors.ts';
 import { DYN, type Type } from './expressions/expression-types.ts';
-import { Dictionary, EvaluationError, fromJson, type Value } from './expressions/expression-values.ts';
+import { Dictionary, fromJson, type Value } from './expressions/expression-values.ts';
 
 // Expressions about requests: conditions of webhooks, and policies.
 

@@ -7,7 +7,7 @@ import {
   type ServedKind,
 } from '@drydock/kube/testing/api-server';
 import type { Draft } from './draft.ts';
-import { selects } from './pod-checks.ts';
+import { selects } from './label-selectors.ts';
 
 // Which requests a webhook or a policy is about.
 

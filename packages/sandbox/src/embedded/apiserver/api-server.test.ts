@@ -5,7 +5,7 @@ import { after, before, suite, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { type Authority, createAuthority, type Identity, newSigningKey } from '../../certificate.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
-import { listAt, textAt, valueAt } from './table-fields.ts';
+import { listAt, textAt, valueAt } from './object-fields.ts';
 
 interface Answer {
   readonly code: number;
@@ -82,7 +82,7 @@ suite('an embedded API server on the wire', () => {
     const body = { kind: 'SelfSubjectReview', apiVersion: 'authentication.k8s.io/v1' };
     const answer = await ask('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', { ...asking, body });
     assert.equal(answer.code, 201, JSON.stringify(answer.body));
-    return valueAt(answer.body, 'status', 'userInfo') as Awaited<ReturnType<typeof whoAmI>>;
+    return valueAt(answer.body, 'status.userInfo') as Awaited<ReturnType<typeof whoAmI>>;
   };
 
   test('nobody reads anything without credentials but health and version', async () => {
@@ -123,10 +123,10 @@ suite('an embedded API server on the wire', () => {
         as: admin,
         body: { kind: 'TokenRequest', apiVersion: 'authentication.k8s.io/v1', spec },
       });
-    const token = textAt((await request({})).body, 'status', 'token');
+    const token = textAt((await request({})).body, 'status.token');
     const user = await whoAmI({ headers: { authorization: `Bearer ${token}` } });
     assert.deepEqual(user.groups, ['system:serviceaccounts', 'system:serviceaccounts:default', 'system:authenticated']);
-    const other = textAt((await request({ audiences: ['vault'] })).body, 'status', 'token');
+    const other = textAt((await request({ audiences: ['vault'] })).body, 'status.token');
     assert.equal((await ask('GET', '/api', { headers: { authorization: `Bearer ${other}` } })).code, 401);
     const review = {
       kind: 'TokenReview',
@@ -135,14 +135,14 @@ suite('an embedded API server on the wire', () => {
     };
     const reviewed = await ask('POST', '/apis/authentication.k8s.io/v1/tokenreviews', { as: admin, body: review });
     assert.deepEqual(
-      [valueAt(reviewed.body, 'status', 'authenticated'), valueAt(reviewed.body, 'status', 'audiences')],
+      [valueAt(reviewed.body, 'status.authenticated'), valueAt(reviewed.body, 'status.audiences')],
       [true, ['vault']],
     );
     const forged = `${token.slice(0, -6)}AAAAAA`;
     assert.equal((await ask('GET', '/api', { headers: { authorization: `Bearer ${forged}` } })).code, 401);
     assert.equal((await request({ expirationSeconds: 10 })).code, 422);
     // One that was never shown before: the server remembers the others for ten seconds.
-    const fresh = textAt((await request({})).body, 'status', 'token');
+    const fresh = textAt((await request({})).body, 'status.token');
     await ask('DELETE', `${path}/sa`);
     assert.equal((await ask('GET', '/healthz', { headers: { authorization: `Bearer ${token}` } })).code, 200);
     assert.equal((await ask('GET', '/healthz', { headers: { authorization: `Bearer ${fresh}` } })).code, 401);
@@ -372,10 +372,10 @@ suite('an embedded API server on the wire', () => {
     const etag = String(aggregated.headers['etag']);
     assert.equal((await ask('GET', '/apis', { as, headers: { accept, 'if-none-match': etag } })).code, 304);
     const index = await ask('GET', '/openapi/v3');
-    const document = await ask('GET', textAt(index.body, 'paths', 'apis/apps/v1', 'serverRelativeURL'));
-    assert.ok(valueAt(document.body, 'components', 'schemas', 'io.k8s.api.apps.v1.Deployment') !== undefined);
+    const document = await ask('GET', textAt(index.body, 'paths.apis/apps/v1.serverRelativeURL'));
+    assert.ok('io.k8s.api.apps.v1.Deployment' in (valueAt(document.body, 'components.schemas') as object));
     assert.ok(
-      valueAt(document.body, 'paths', '/apis/apps/v1/namespaces/{namespace}/deployments/{name}', 'patch') !== undefined,
+      valueAt(document.body, 'paths./apis/apps/v1/namespaces/{namespace}/deployments/{name}.patch') !== undefined,
     );
   });
 });

@@ -1,11 +1,12 @@
 import type { JsonObject, KindRules, Schema, ServedKind } from '@drydock/kube/testing/api-server';
 import { DEFAULTS } from './defaults.ts';
 import type { Draft } from './draft.ts';
-import { eventFields } from './event-forms.ts';
+import { groupEventFields } from './event-forms.ts';
 import { decodeObject } from './go-codec.ts';
-import { kindRules, type RulesHost } from './kind-rules.ts';
+import { kindRules } from './kind-rules.ts';
 import { type RecordedResource, recordedServer } from './recorded.ts';
 import { schemaOfType, typeOfKind } from './recorded-schema.ts';
+import type { RulesHost } from './rules-host.ts';
 
 /** A recorded resource with its place. */
 export interface BuiltInResource {
@@ -41,7 +42,7 @@ export function builtInKinds(host: RulesHost): readonly ServedKind[] {
   if (events === undefined) throw new TypeError('no events were recorded');
   return kinds.map((kind) => {
     if (kind.group !== 'events.k8s.io' || kind.plural !== 'events') return kind;
-    return { ...kind, storedAs: events, storageVersion: STORED, rules: { ...kind.rules, fields: eventFields } };
+    return { ...kind, storedAs: events, storageVersion: STORED, rules: { ...kind.rules, fields: groupEventFields } };
   });
 }
 

@@ -1,8 +1,8 @@
 import { type JsonObject, listOf, metadataOf, objectOf } from '@drydock/kube/testing/api-server';
+import { conditionOf } from './object-fields.ts';
 
-// What the controllers for CustomResourceDefinitions make of their status: which names a kind gets, and whether it is served.
+// The status that the controllers of CustomResourceDefinitions write: the accepted names, and whether the kind is served.
 
-/** A condition of a CRD. */
 export interface CrdCondition {
   readonly type: string;
   readonly status: 'True' | 'False';
@@ -11,32 +11,31 @@ export interface CrdCondition {
   readonly lastTransitionTime: string;
 }
 
-/** Names that a CRD wants in its group. */
-function wanted(crd: JsonObject): JsonObject {
+function requestedNames(crd: JsonObject): JsonObject {
   return objectOf(objectOf(crd['spec'])['names']);
 }
 
-function accepted(crd: JsonObject): JsonObject {
+function acceptedNames(crd: JsonObject): JsonObject {
   return objectOf(objectOf(crd['status'])['acceptedNames']);
 }
 
-/** Names as messages and maps have them. */
+/** The names that are unique in a group: the plural, the singular and the short names. */
 function resourceNames(names: JsonObject): readonly string[] {
   return [names['plural'], names['singular'], ...listOf(names['shortNames'])].filter(
     (name): name is string => typeof name === 'string' && name !== '',
   );
 }
 
-/** The status that a CRD should have beside others of its group; the same object where it has it. */
+/** The status that a CRD should have, given the other CRDs of its group. */
 export function crdStatus(crd: JsonObject, others: readonly JsonObject[], now: string): JsonObject {
   const status = objectOf(crd['status']);
   const group = objectOf(crd['spec'])['group'];
   const { name } = metadataOf(crd);
   const rivals = others.filter((one) => objectOf(one['spec'])['group'] === group && metadataOf(one)['name'] !== name);
-  const takenNames = new Set(rivals.flatMap((one) => resourceNames(accepted(one))));
-  const takenKinds = new Set(rivals.flatMap((one) => [accepted(one)['kind'], accepted(one)['listKind']]));
-  const names = wanted(crd);
-  const had = accepted(crd);
+  const takenNames = new Set(rivals.flatMap((one) => resourceNames(acceptedNames(one))));
+  const takenKinds = new Set(rivals.flatMap((one) => [acceptedNames(one)['kind'], acceptedNames(one)['listKind']]));
+  const names = requestedNames(crd);
+  const had = acceptedNames(crd);
   const given: Record<string, unknown> = {};
   let problem: { readonly reason: string; readonly message: string } | undefined;
   const inUse = (reason: string, value: unknown): void => {
@@ -82,7 +81,7 @@ export function crdStatus(crd: JsonObject, others: readonly JsonObject[], now: s
     set('Established', 'True', 'InitialNamesAccepted', 'the initial names have been accepted');
   } else {
     set('NamesAccepted', 'False', problem.reason, problem.message);
-    // What was served once stays served.
+    // An established CRD stays established.
     if (conditions.get('Established')?.status !== 'True')
       set('Established', 'False', 'NotAccepted', 'not all names are accepted');
   }
@@ -92,7 +91,5 @@ export function crdStatus(crd: JsonObject, others: readonly JsonObject[], now: s
 
 /** Whether a CRD's kind is served. */
 export function isEstablished(crd: JsonObject): boolean {
-  return listOf(objectOf(crd['status'])['conditions']).some(
-    (one) => objectOf(one)['type'] === 'Established' && objectOf(one)['status'] === 'True',
-  );
+  return conditionOf(crd, 'Established') === 'True';
 }

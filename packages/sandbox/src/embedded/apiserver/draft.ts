@@ -1,7 +1,12 @@
-import { shown } from '@drydock/kube/testing/api-server';
+import { type JsonObject, shown } from '@drydock/kube/testing/api-server';
+import { valueAt } from './object-fields.ts';
 
 /** An object that is being made: it is nobody else's, so it is changed in place. */
 export type Draft = Record<string, unknown>;
+
+export function copyOf(object: JsonObject): Draft {
+  return structuredClone(object) as Draft;
+}
 
 /** Whether a value is a draft. */
 export function isDraft(value: unknown): value is Draft {
@@ -41,4 +46,9 @@ export function fill(draft: Draft, values: Readonly<Record<string, unknown>>): v
 /** A value as text: '' (or what is given) for none. */
 export function textOf(value: unknown, none: string = ''): string {
   return value === undefined || value === null ? none : shown(value);
+}
+
+/** The values of fields that selectors may name, by dotted path. */
+export function fieldValues(object: JsonObject, ...paths: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(paths.map((path) => [path, textOf(valueAt(object, path))]));
 }

@@ -34,14 +34,27 @@ export function eventOfGroup(object: JsonObject): JsonObject {
   return decodeObject(renamed(object, EVENTS), typeOfKind('events.k8s.io', 'v1', 'Event'), []);
 }
 
-/** What field selectors of `events.k8s.io` may name, of a stored event. */
-export function eventFields(object: JsonObject): Readonly<Record<string, string>> {
-  const about = objectOf(object['involvedObject']);
-  const names = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
+const REFERENCE_FIELDS = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
+
+function commonFields(event: JsonObject, reference: string): Readonly<Record<string, string>> {
+  const involved = objectOf(event['involvedObject']);
   return {
-    ...Object.fromEntries(names.map((name) => [`regarding.${name}`, textOf(about[name])])),
-    reason: textOf(object['reason']),
-    type: textOf(object['type']),
-    reportingController: textOf(object['reportingComponent']),
+    ...Object.fromEntries(REFERENCE_FIELDS.map((name) => [`${reference}.${name}`, textOf(involved[name])])),
+    reason: textOf(event['reason']),
+    type: textOf(event['type']),
   };
+}
+
+/** The values of a stored event that field selectors of core events may name. */
+export function coreEventFields(event: JsonObject): Readonly<Record<string, string>> {
+  return {
+    ...commonFields(event, 'involvedObject'),
+    reportingComponent: textOf(event['reportingComponent']),
+    source: textOf(objectOf(event['source'])['component']),
+  };
+}
+
+/** The values of a stored event that field selectors of `events.k8s.io` may name. */
+export function groupEventFields(event: JsonObject): Readonly<Record<string, string>> {
+  return { ...commonFields(event, 'regarding'), reportingController: textOf(event['reportingComponent']) };
 }

@@ -44,6 +44,23 @@ suite('bodies that nobody would send who means well', () => {
     assert.equal((await speak({ method: 'GET', path })).code, 200);
   });
 
+  test('a CRD with an invalid pattern and a name that is too long is refused with the messages of both', async () => {
+    await using server = createObjectServer();
+    const speak = embeddedSpeaker(server);
+    const a = { type: 'string', pattern: '(', default: 'a' };
+    const schema = { openAPIV3Schema: { type: 'object', properties: { a } } };
+    const names = { kind: 'Bad', plural: 'bads', shortNames: ['b'.repeat(64)] };
+    const versions = [{ name: 'v1', served: true, storage: true, schema }];
+    const body = { metadata: { name: 'bads.bad.dev' }, spec: { group: 'bad.dev', names, scope: 'Cluster', versions } };
+    const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+    const answer = await speak({ method: 'POST', path, body });
+    assert.equal(reasonOf(answer), '422 Invalid');
+    const { message } = answer.body as { readonly message: string };
+    assert.match(message, /properties\[a\].pattern: Invalid value: "\(": .* missing closing \): `\(`/);
+    assert.match(message, /properties\[a\].default in body should match '\(, but pattern is invalid: /);
+    assert.match(message, /spec.names.shortNames\[0\]: Invalid value: "b+": must be no more than 63 characters/);
+  });
+
   test('what is no object, too large, or no path is refused with its reason', async () => {
     await using server = createObjectServer();
     const speak = embeddedSpeaker(server);

@@ -1,65 +1,66 @@
 import { humanDuration } from './human-duration.ts';
-import { conditionOf, type Fields, listAt, numberAt, textAt, valueAt } from './table-fields.ts';
+import { conditionOf, type Fields, listAt, numberAt, textAt, valueAt } from './object-fields.ts';
+import { type Cells, NONE, orNone, text } from './table-cells.ts';
 
-/** What a pod's row says of its containers. */
+/** What a pod's containers add up to. */
 interface Progress {
   ready: number;
   restarts: number;
-  /** Of the newest restart (ms since 1970); 0 where there was none. */
+  /** The time of the last restart (ms since 1970); 0 if there was none. */
   restarted: number;
   reason: string;
 }
 
-/** The cells of a pod: its reason is that of the container that holds it up. */
-export function podCells(pod: Fields, now: number): Readonly<Record<string, unknown>> {
-  const phase = textAt(pod, 'status', 'phase');
-  const gated = listAt(pod, 'status', 'conditions').some(
+/** The reason is that of the container that keeps the pod from running. */
+function progressOf(pod: Fields): Progress {
+  const gated = listAt(pod, 'status.conditions').some(
     (one) => textAt(one, 'type') === 'PodScheduled' && textAt(one, 'reason') === 'SchedulingGated',
   );
-  const sidecars = listAt(pod, 'spec', 'initContainers').filter((one) => textAt(one, 'restartPolicy') === 'Always');
-  const names = new Set(sidecars.map((one) => textAt(one, 'name')));
-  const begun = gated ? 'SchedulingGated' : textAt(pod, 'status', 'reason') || phase;
-  const { progress, sidecar, initializing } = initProgress(pod, begun, names);
-  let found = progress;
-  if (!initializing || conditionOf(pod, 'Initialized') === 'True')
-    found = mainProgress(pod, { ...sidecar, reason: begun });
-  const { ready, restarts, restarted } = found;
-  const total = listAt(pod, 'spec', 'containers').length + sidecars.length;
-  const ago = restarts > 0 && restarted > 0 ? ` (${humanDuration(now - restarted)} ago)` : '';
-  const [address] = listAt(pod, 'status', 'podIPs');
-  return {
-    Ready: `${ready}/${total}`,
-    Status: deleted(pod, phase) ?? found.reason,
-    Restarts: `${restarts}${ago}`,
-    IP: textAt(address ?? {}, 'ip') || '<none>',
-    Node: textAt(pod, 'spec', 'nodeName') || '<none>',
-    'Nominated Node': textAt(pod, 'status', 'nominatedNodeName') || '<none>',
-    'Readiness Gates': gates(pod),
-  };
+  const reason = gated ? 'SchedulingGated' : textAt(pod, 'status.reason') || textAt(pod, 'status.phase');
+  const sidecars = new Set(sidecarsOf(pod).map((one) => textAt(one, 'name')));
+  const { progress, sidecar, initializing } = initProgress(pod, reason, sidecars);
+  const isInitialized = !initializing || conditionOf(pod, 'Initialized') === 'True';
+  return isInitialized ? mainProgress(pod, { ...sidecar, reason }) : progress;
 }
 
-function deleted(pod: Fields, phase: string): string | undefined {
-  if (valueAt(pod, 'metadata', 'deletionTimestamp') === undefined) return undefined;
-  if (textAt(pod, 'status', 'reason') === 'NodeLost') return 'Unknown';
-  return phase === 'Succeeded' || phase === 'Failed' ? undefined : 'Terminating';
+/** Init containers that keep running. */
+function sidecarsOf(pod: Fields): readonly Fields[] {
+  return listAt(pod, 'spec.initContainers').filter((one) => textAt(one, 'restartPolicy') === 'Always');
 }
 
-function gates(pod: Fields): string {
-  const all = listAt(pod, 'spec', 'readinessGates');
-  if (all.length === 0) return '<none>';
-  const open = all.filter((gate) => conditionOf(pod, textAt(gate, 'conditionType')) === 'True');
-  return `${open.length}/${all.length}`;
+export const POD_CELLS: Cells = {
+  Ready: (pod) => `${progressOf(pod).ready}/${listAt(pod, 'spec.containers').length + sidecarsOf(pod).length}`,
+  Status: (pod) => deletedStatus(pod) ?? progressOf(pod).reason,
+  Restarts: (pod, now) => {
+    const { restarts, restarted } = progressOf(pod);
+    return restarts > 0 && restarted > 0 ? `${restarts} (${humanDuration(now - restarted)} ago)` : `${restarts}`;
+  },
+  IP: (pod) => orNone(textAt(listAt(pod, 'status.podIPs')[0], 'ip')),
+  Node: text('spec.nodeName', NONE),
+  'Nominated Node': text('status.nominatedNodeName', NONE),
+  'Readiness Gates': (pod) => {
+    const gates = listAt(pod, 'spec.readinessGates');
+    if (gates.length === 0) return NONE;
+    const open = gates.filter((gate) => conditionOf(pod, textAt(gate, 'conditionType')) === 'True');
+    return `${open.length}/${gates.length}`;
+  },
+};
+
+function deletedStatus(pod: Fields): string | undefined {
+  if (valueAt(pod, 'metadata.deletionTimestamp') === undefined) return undefined;
+  if (textAt(pod, 'status.reason') === 'NodeLost') return 'Unknown';
+  return ['Succeeded', 'Failed'].includes(textAt(pod, 'status.phase')) ? undefined : 'Terminating';
 }
 
-const ended = (status: Fields, which = 'state'): unknown => valueAt(status, which, 'terminated');
+const ended = (status: Fields, which = 'state'): unknown => valueAt(status, `${which}.terminated`);
 
 function count(progress: Progress, status: Fields): void {
   progress.restarts += numberAt(status, 'restartCount');
-  const at = Date.parse(textAt(ended(status, 'lastState') ?? {}, 'finishedAt'));
+  const at = Date.parse(textAt(ended(status, 'lastState'), 'finishedAt'));
   if (!Number.isNaN(at)) progress.restarted = Math.max(progress.restarted, at);
 }
 
-/** Of the containers that come first, and of those among them that stay. */
+/** The progress of all init containers, and of the sidecars among them. */
 function initProgress(
   pod: Fields,
   reason: string,
@@ -67,13 +68,13 @@ function initProgress(
 ): { readonly progress: Progress; readonly sidecar: Progress; readonly initializing: boolean } {
   const progress: Progress = { ready: 0, restarts: 0, restarted: 0, reason };
   const sidecar: Progress = { ...progress };
-  const all = listAt(pod, 'spec', 'initContainers').length;
-  for (const [at, status] of listAt(pod, 'status', 'initContainerStatuses').entries()) {
+  const all = listAt(pod, 'spec.initContainers').length;
+  for (const [at, status] of listAt(pod, 'status.initContainerStatuses').entries()) {
     const stays = sidecars.has(textAt(status, 'name'));
     count(progress, status);
     if (stays) count(sidecar, status);
     const end = ended(status);
-    const waiting = textAt(status, 'state', 'waiting', 'reason');
+    const waiting = textAt(status, 'state.waiting.reason');
     if (end !== undefined && numberAt(end, 'exitCode') === 0) continue;
     if (stays && valueAt(status, 'started') === true) {
       if (valueAt(status, 'ready') === true) {
@@ -99,13 +100,13 @@ function endReason(end: unknown): string {
 
 function mainProgress(pod: Fields, progress: Progress): Progress {
   let running = false;
-  for (const status of listAt(pod, 'status', 'containerStatuses').toReversed()) {
+  for (const status of listAt(pod, 'status.containerStatuses').toReversed()) {
     count(progress, status);
     const end = ended(status);
-    const waiting = textAt(status, 'state', 'waiting', 'reason');
+    const waiting = textAt(status, 'state.waiting.reason');
     if (waiting !== '') progress.reason = waiting;
     else if (end !== undefined) progress.reason = endReason(end);
-    else if (valueAt(status, 'ready') === true && valueAt(status, 'state', 'running') !== undefined) {
+    else if (valueAt(status, 'ready') === true && valueAt(status, 'state.running') !== undefined) {
       running = true;
       progress.ready += 1;
     }

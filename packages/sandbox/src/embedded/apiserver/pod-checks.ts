@@ -1,11 +1,22 @@
 import type { StatusCause } from '@drydock/kube/testing/api-server';
-import { duplicate, label, missing, notNegative, portNumber, required, unsupported, wrong } from './checks.ts';
 import { type Draft, each, part, textOf } from './draft.ts';
+import {
+  checkDnsLabel,
+  checkNotNegative,
+  checkPort,
+  checkSupported,
+  duplicate,
+  invalidValue,
+  notFoundValue,
+  required,
+} from './field-errors.ts';
+import { selects } from './label-selectors.ts';
 import { parseQuantity } from './resource-quantity.ts';
 
 // Validation of pods and of the templates of workloads, as far as its rules say why a pod would not run.
 
 const POLICIES = ['Always', 'Never', 'OnFailure'];
+const DNS_POLICIES = ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'];
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];
 
@@ -18,7 +29,7 @@ export function podSpecViolations(spec: Draft, path: string, policies: readonly 
     const { name } = volume;
     if (name === '') causes.push(required(field));
     else {
-      causes.push(...label(field, name));
+      causes.push(...checkDnsLabel(field, name));
       if (volumes.has(name)) causes.push(duplicate(field, name));
     }
     volumes.add(name);
@@ -31,12 +42,9 @@ export function podSpecViolations(spec: Draft, path: string, policies: readonly 
     }
   }
   const { restartPolicy, dnsPolicy } = spec;
-  if (!policies.includes(String(restartPolicy))) {
-    if (policies === POLICIES) causes.push(unsupported(`${path}.restartPolicy`, restartPolicy, POLICIES));
-  }
-  const dns = ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'];
-  if (!dns.includes(String(dnsPolicy))) causes.push(unsupported(`${path}.dnsPolicy`, dnsPolicy, dns));
-  causes.push(...notNegative(`${path}.terminationGracePeriodSeconds`, spec['terminationGracePeriodSeconds']));
+  if (policies === POLICIES) causes.push(...checkSupported(`${path}.restartPolicy`, restartPolicy, POLICIES));
+  causes.push(...checkSupported(`${path}.dnsPolicy`, dnsPolicy, DNS_POLICIES));
+  causes.push(...checkNotNegative(`${path}.terminationGracePeriodSeconds`, spec['terminationGracePeriodSeconds']));
   return causes;
 }
 
@@ -50,19 +58,17 @@ function containerViolations(
   const { name, image } = one;
   if (name === '') causes.push(required(`${path}.name`));
   else {
-    causes.push(...label(`${path}.name`, name));
+    causes.push(...checkDnsLabel(`${path}.name`, name));
     if (names.has(name)) causes.push(duplicate(`${path}.name`, name));
   }
   names.add(name);
   if (image === '' || image === undefined) causes.push(required(`${path}.image`));
-  const pull = one['imagePullPolicy'];
-  if (!PULL_POLICIES.includes(String(pull))) causes.push(unsupported(`${path}.imagePullPolicy`, pull, PULL_POLICIES));
+  causes.push(...checkSupported(`${path}.imagePullPolicy`, one['imagePullPolicy'], PULL_POLICIES));
   for (const [at, port] of each(one, 'ports').entries()) {
     const field = `${path}.ports[${at}]`;
     if (port['containerPort'] === 0) causes.push(required(`${field}.containerPort`));
-    else causes.push(...portNumber(`${field}.containerPort`, port['containerPort']));
-    const { protocol } = port;
-    if (!PROTOCOLS.includes(String(protocol))) causes.push(unsupported(`${field}.protocol`, protocol, PROTOCOLS));
+    else causes.push(...checkPort(`${field}.containerPort`, port['containerPort']));
+    causes.push(...checkSupported(`${field}.protocol`, port['protocol'], PROTOCOLS));
   }
   for (const [at, variable] of each(one, 'env').entries()) {
     if (variable['name'] === '') causes.push(required(`${path}.env[${at}].name`));
@@ -71,10 +77,10 @@ function containerViolations(
   for (const [at, mount] of each(one, 'volumeMounts').entries()) {
     const field = `${path}.volumeMounts[${at}]`;
     if (mount['name'] === '') causes.push(required(`${field}.name`));
-    else if (!volumes.has(mount['name'])) causes.push(missing(`${field}.name`, mount['name']));
+    else if (!volumes.has(mount['name'])) causes.push(notFoundValue(`${field}.name`, mount['name']));
     const { mountPath } = mount;
     if (mountPath === '') causes.push(required(`${field}.mountPath`));
-    else if (paths.has(mountPath)) causes.push(wrong(`${field}.mountPath`, mountPath, 'must be unique'));
+    else if (paths.has(mountPath)) causes.push(invalidValue(`${field}.mountPath`, mountPath, 'must be unique'));
     paths.add(mountPath);
   }
   const limits = part(one, 'resources', 'limits') ?? {};
@@ -84,7 +90,7 @@ function containerViolations(
     const [more, most] = [parseQuantity(textOf(asked)), parseQuantity(textOf(limit))];
     if (more !== undefined && most !== undefined && more.nanos > most.nanos) {
       const said = `must be less than or equal to ${resource} limit of ${textOf(limit)}`;
-      causes.push(wrong(`${path}.resources.requests`, asked, said));
+      causes.push(invalidValue(`${path}.resources.requests`, asked, said));
     }
   }
   return causes;
@@ -98,77 +104,18 @@ export function templateViolations(spec: Draft, policies: readonly string[]): St
   const empty =
     Object.keys(part(selector, 'matchLabels') ?? {}).length === 0 && each(selector, 'matchExpressions').length === 0;
   if (selector === undefined) causes.push(required('spec.selector'));
-  else if (empty) causes.push(wrong('spec.selector', selector, 'empty selector is invalid for deployment'));
+  else if (empty) causes.push(invalidValue('spec.selector', selector, 'empty selector is invalid for deployment'));
   if (selector === undefined || (!empty && !selects(selector, labels))) {
     const said = '`selector` does not match template `labels`';
-    causes.push(wrong('spec.template.metadata.labels', Object.keys(labels).length === 0 ? null : labels, said));
+    causes.push(invalidValue('spec.template.metadata.labels', Object.keys(labels).length === 0 ? null : labels, said));
   }
   const inner = part(spec, 'template', 'spec') ?? {};
   causes.push(...podSpecViolations(inner, 'spec.template.spec', policies));
-  const { restartPolicy } = inner;
-  if (!policies.includes(String(restartPolicy))) {
-    causes.push(unsupported('spec.template.spec.restartPolicy', restartPolicy, policies));
-  }
+  causes.push(...checkSupported('spec.template.spec.restartPolicy', inner['restartPolicy'], policies));
   return causes;
 }
 
-/** Whether a LabelSelector selects labels. */
-export function selects(selector: Draft, labels: Readonly<Record<string, unknown>>): boolean {
-  const equal = Object.entries(part(selector, 'matchLabels') ?? {}).every(([key, value]) => labels[key] === value);
-  return (
-    equal &&
-    each(selector, 'matchExpressions').every(({ key, operator, values }) => {
-      const has = String(key) in labels;
-      const inside = Array.isArray(values) && values.includes(labels[String(key)]);
-      switch (operator) {
-        case 'In':
-          return has && inside;
-        case 'NotIn':
-          return !inside;
-        case 'Exists':
-          return has;
-        case 'DoesNotExist':
-          return !has;
-        default:
-          return false;
-      }
-    })
-  );
-}
-
-/** A LabelSelector as text, as the scale subresource gives it. */
-export function selectorText(selector: Draft | undefined): string {
-  if (selector === undefined) return '';
-  const equal = Object.entries(part(selector, 'matchLabels') ?? {}).map(([key, value]) => [
-    key,
-    `${key}=${String(value)}`,
-  ]);
-  const others = each(selector, 'matchExpressions').map(({ key, operator, values }) => {
-    const list = Array.isArray(values)
-      ? (values as unknown[])
-          .map((one) => textOf(one))
-          .sort()
-          .join(',')
-      : '';
-    const name = String(key);
-    switch (operator) {
-      case 'In':
-        return [name, `${name} in (${list})`];
-      case 'NotIn':
-        return [name, `${name} notin (${list})`];
-      case 'Exists':
-        return [name, name];
-      default:
-        return [name, `!${name}`];
-    }
-  });
-  return [...equal, ...others]
-    .sort(([a = ''], [b = '']) => (a < b ? -1 : 1))
-    .map(([, text]) => text)
-    .join(',');
-}
-
-/** How a pod is served when memory is short. */
+/** The quality-of-service class of a pod. */
 export function qosClass(spec: Draft): string {
   const containers = [...each(spec, 'containers'), ...each(spec, 'initContainers')];
   let any = false;

@@ -10,8 +10,9 @@ import { conditionsHold, evaluate, factsOf, type RequestFacts, variablesOf } fro
 import { isSelected, matchedVersion } from './admission-match.ts';
 import { type Draft, textOf } from './draft.ts';
 import type { Authorize } from './expressions/expression-access.ts';
-import { EvaluationError, fromJson, type Value } from './expressions/expression-values.ts';
-import { selects } from './pod-checks.ts';
+import { EvaluationError } from './expressions/expression-errors.ts';
+import { fromJson, type Value } from './expressions/expression-values.ts';
+import { selects } from './label-selectors.ts';
 
 /** What policies need of the server. */
 export interface PolicyHost {

@@ -13,9 +13,9 @@ import {
   type ServedKind,
   type Steps,
 } from '@drydock/kube/testing/api-server';
-import { notNegative } from './checks.ts';
 import { type Draft, textOf } from './draft.ts';
-import { selectorText, selects } from './pod-checks.ts';
+import { checkNotNegative } from './field-errors.ts';
+import { selectorText, selects } from './label-selectors.ts';
 
 type Answer = Steps<{ readonly code: number; readonly body: unknown } | undefined>;
 
@@ -90,7 +90,7 @@ function scaleObject({ kind }: OtherRequest, object: JsonObject, paths: ScalePat
   const selector = kind.builtIn
     ? kind.kind === 'ReplicationController'
       ? selectorText({ matchLabels: objectOf(objectOf(object['spec'])['selector']) })
-      : selectorText(objectOf(objectOf(object['spec'])['selector']) as Draft)
+      : selectorText(objectOf(object['spec'])['selector'])
     : paths.labelSelectorPath === undefined
       ? ''
       : textOf(at(object, paths.labelSelectorPath));
@@ -121,7 +121,7 @@ function* scale(request: OtherRequest, host: SubresourceHost): Answer {
       throw badRequest(`the name of the object (${textOf(given)}) does not match the name on the URL (${name})`);
     }
     const { replicas = 0 } = objectOf(wanted['spec']);
-    const causes = notNegative('spec.replicas', replicas);
+    const causes = checkNotNegative('spec.replicas', replicas);
     if (causes.length > 0) throw invalid({ group: 'autoscaling', kind: 'Scale', plural: 'scales' }, name, causes);
     const scaled = put(current, paths.specReplicasPath.split('.').slice(1), replicas);
     const guarded = typeof resourceVersion === 'string' && resourceVersion !== '';

@@ -1,7 +1,7 @@
 import { ageOf } from './human-duration.ts';
 import { compileJsonPath, type JsonPath } from './json-path.ts';
+import { type Fields, textAt } from './object-fields.ts';
 import type { PrinterColumn, ServedResource } from './objects.ts';
-import { type Fields, textAt } from './table-fields.ts';
 import type { TablePrinter } from './table-printer.ts';
 import { builtInTable, recordedColumns } from './table-printers.ts';
 
@@ -29,7 +29,7 @@ function declaredTable(declared: readonly PrinterColumn[]): TablePrinter {
   return {
     columns: name === undefined ? shown : [name, ...shown],
     cells: (object, now) => [
-      textAt(object, 'metadata', 'name'),
+      textAt(object, 'metadata.name'),
       ...columns.map(({ type, find }) => {
         const [value] = find(object);
         return value === undefined || value === null ? null : cellOf(type, value, now);

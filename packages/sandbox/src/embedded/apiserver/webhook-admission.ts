@@ -15,7 +15,7 @@ import {
 import { conditionsHold, factsOf, requestOf } from './admission-expressions.ts';
 import { isSelected, matchedVersion } from './admission-match.ts';
 import type { Authorize } from './expressions/expression-access.ts';
-import { EvaluationError } from './expressions/expression-values.ts';
+import { EvaluationError } from './expressions/expression-errors.ts';
 import { callWebhook, type FindService, WebhookFailure } from './webhook-call.ts';
 
 /** What webhooks need of the server. */

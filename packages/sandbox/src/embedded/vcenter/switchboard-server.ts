@@ -1,40 +1,73 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { pathOf, type ServerBehaviour, type ServerSession, type VCenterServer } from '@drydock/vsphere/testing/server';
-import type { DatastoreChange, Fault, HostChange } from '../../switchboard-types.ts';
+import {
+  pathOf,
+  type ServerBehaviour,
+  type ServerSession,
+  type VCenterServer,
+  type VCenterWorld,
+} from '@drydock/vsphere/testing/server';
+import type {
+  DatastoreChange,
+  Fault,
+  HostChange,
+  NewClone,
+  NewDatastore,
+  NewPod,
+  NewTag,
+  NewVm,
+} from '../../switchboard-types.ts';
 import { RULE_FIELDS, type RuleSpec, refusalOf } from './call-rules.ts';
 import type { CallSwitch } from './call-switch.ts';
 import { NameLog } from './name-log.ts';
-import { SwitchboardInventory } from './switchboard-inventory.ts';
+import { findObject, keyOf, toRef } from './switchboard-lookup.ts';
+import {
+  changeDatastore,
+  changeHost,
+  createDatastore,
+  createFolder,
+  createPod,
+  createTag,
+  deleteTag,
+} from './switchboard-places.ts';
+import { objectViews, tagViews, vmViews } from './switchboard-views.ts';
+import { editVm, VM_EDIT_FIELDS } from './switchboard-vm-edit.ts';
+import {
+  cloneVm,
+  convertVm,
+  createVm,
+  destroyVm,
+  moveVm,
+  powerVm,
+  renameVm,
+  setCustomAttribute,
+  snapshotVm,
+  startTask,
+} from './switchboard-vms.ts';
 
-/** A request of a test. */
 interface BoardRequest {
-  /** What stands for `{}` in the route, in order. */
+  /** The segments that `{}` matched, in order. */
   readonly params: readonly string[];
   readonly query: URLSearchParams;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
 interface Route {
-  /** Fields that the body may have: a mistyped one must not silently do nothing. */
+  /** Fields that the body may have; others are refused. */
   readonly fields?: readonly string[];
   readonly run: (request: BoardRequest) => unknown;
 }
 
-/** As vCenter does by default. */
+/** vCenter's default. */
 const LOCKOUT_AFTER = 5;
 
-/** There is no such thing. */
+/** Answered with 404. */
 class Gone extends Error {}
-/** It did not happen in time. */
+/** Answered with 408. */
 class Late extends Error {}
 
-const VM_EDIT = [
-  ...['extraConfig', 'annotation', 'instanceUuid', 'productVersion', 'template', 'numCPU', 'diskDirectory'],
-  ...['connectionState', 'disabledMethods', 'unreadable'],
-];
-const VM_FIELDS = ['vm', 'name', 'on', 'folder', 'field', 'value', ...VM_EDIT];
+const VM_FIELDS = ['vm', 'name', 'on', 'folder', 'field', 'value', ...VM_EDIT_FIELDS];
 
 /** Serves the control API on loopback; resolves to its base URL. It has no authentication. */
 export async function serveSwitchboard(server: VCenterServer, calls: CallSwitch): Promise<string> {
@@ -42,7 +75,7 @@ export async function serveSwitchboard(server: VCenterServer, calls: CallSwitch)
     const [method = '', path = ''] = pattern.split(' ');
     return { method, path: new RegExp(`^${path.replaceAll('{}', '([^/]+)')}$`), route };
   });
-  // Not imported: that would load fetch and all that belongs to it.
+  // An import of node:http would also load fetch.
   const http = process.getBuiltinModule('node:http').createServer((request, response) => {
     void answer(request, response, routes);
   });
@@ -60,7 +93,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, routes
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value ?? {}));
   };
   const name = (request.headers.host ?? '').replace(/:\d+$/, '');
-  // A page in a browser can reach loopback too: it sends an Origin, a test does not.
+  // Pages in a browser can reach loopback too; unlike tests, they send an Origin.
   if (request.headers.origin !== undefined || !['127.0.0.1', 'localhost', '[::1]'].includes(name))
     return send(403, { error: 'the switchboard serves loopback clients only' });
   try {
@@ -96,19 +129,16 @@ const given = (query: URLSearchParams, name: string): string | undefined => quer
 
 function routesOf(server: VCenterServer, calls: CallSwitch): Readonly<Record<string, Route>> {
   const { world } = server.state;
-  const inventory = new SwitchboardInventory(world);
   const names = new NameLog();
   world.onName = (event) => names.add(event, pathOf(world.state, event.folder), calls.acting);
   return {
     ...ruleRoutes(calls),
     ...sessionRoutes(server, calls),
-    ...viewRoutes(inventory),
-    ...nameRoutes(names, (where) => {
-      const { type, value } = inventory.find('Folder', where);
-      return pathOf(world.state, `${type}:${value}`);
-    }),
-    ...taskRoutes(server, inventory),
-    ...setupRoutes(inventory),
+    ...viewRoutes(world),
+    ...nameRoutes(names, (where) => pathOf(world.state, keyOf(findObject(world, 'Folder', where)))),
+    ...taskRoutes(world),
+    ...vmRoutes(world),
+    ...placeRoutes(world),
   };
 }
 
@@ -212,23 +242,20 @@ function sessionRoutes(server: VCenterServer, calls: CallSwitch): Readonly<Recor
   };
 }
 
-function viewRoutes(inventory: SwitchboardInventory): Readonly<Record<string, Route>> {
+function viewRoutes(world: VCenterWorld): Readonly<Record<string, Route>> {
   return {
     'GET /vms': {
       run: ({ query }) => {
-        const folder = given(query, 'folder');
-        return inventory.vms((vm) => folder === undefined || folder === vm.folder || folder === vm.folderMoref);
+        const wanted = given(query, 'folder');
+        return vmViews(world).filter(
+          ({ folder, folderMoref }) => wanted === undefined || wanted === folder || wanted === folderMoref,
+        );
       },
     },
-    'GET /templates': { run: () => inventory.vms(({ isTemplate }) => isTemplate) },
-    'GET /objects/{}': { run: ({ params: [type = ''] }) => inventory.objects(type) },
-    'GET /tags': { run: () => inventory.tags() },
-    'GET /find': {
-      run: ({ query }) => {
-        const { type, value: moref } = inventory.find('VirtualMachine', given(query, 'path'));
-        return { type, moref };
-      },
-    },
+    'GET /templates': { run: () => vmViews(world).filter(({ isTemplate }) => isTemplate) },
+    'GET /objects/{}': { run: ({ params: [type = ''] }) => objectViews(world, type) },
+    'GET /tags': { run: () => tagViews(world) },
+    'GET /find': { run: ({ query }) => toRef(findObject(world, 'VirtualMachine', given(query, 'path'))) },
   };
 }
 
@@ -245,12 +272,11 @@ function nameRoutes(names: NameLog, pathTo: (where: string) => string): Readonly
   };
 }
 
-function taskRoutes(server: VCenterServer, inventory: SwitchboardInventory): Readonly<Record<string, Route>> {
-  const { world } = server.state;
+function taskRoutes(world: VCenterWorld): Readonly<Record<string, Route>> {
   return {
     'POST /tasks': {
       fields: ['vm', 'method'],
-      run: ({ body }) => inventory.startTask(textOf(body['vm']), textOf(body['method']) || undefined),
+      run: ({ body }) => startTask(world, textOf(body['vm']), textOf(body['method']) || undefined),
     },
     'POST /tasks/{}/end': {
       fields: ['fault'],
@@ -266,12 +292,12 @@ function taskRoutes(server: VCenterServer, inventory: SwitchboardInventory): Rea
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-function setupRoutes(inventory: SwitchboardInventory): Readonly<Record<string, Route>> {
-  /** A route whose body is what the method takes. */
-  const takes = <T>(fields: readonly string[], run: (spec: T) => unknown): Route => ({
-    fields,
-    run: ({ body }) => run(body as T),
-  });
+/** A route whose body is the argument of a function. */
+function takes<T>(fields: readonly string[], run: (spec: T) => unknown): Route {
+  return { fields, run: ({ body }) => run(body as T) };
+}
+
+function vmRoutes(world: VCenterWorld): Readonly<Record<string, Route>> {
   const onVm = (run: (vm: string | undefined, body: BoardRequest['body']) => unknown): Route => ({
     fields: VM_FIELDS,
     run: ({ body }) => run(textOf(body['vm']), body),
@@ -282,42 +308,38 @@ function setupRoutes(inventory: SwitchboardInventory): Readonly<Record<string, R
         ...['name', 'folder', 'cluster', 'host', 'datastore', 'instanceUuid', 'extraConfig', 'annotation'],
         ...['productVersion', 'disks', 'template', 'powerOn'],
       ],
-      (spec: Parameters<SwitchboardInventory['createVm']>[0]) => inventory.createVm(spec),
+      (spec: NewVm) => createVm(world, spec),
     ),
-    'POST /clones': takes(
-      ['template', 'name', 'folder', 'extraConfig', 'linked', 'powerOn'],
-      (spec: Parameters<SwitchboardInventory['cloneVm']>[0]) => inventory.cloneVm(spec),
+    'POST /clones': takes(['template', 'name', 'folder', 'extraConfig', 'linked', 'powerOn'], (spec: NewClone) =>
+      cloneVm(world, spec),
     ),
-    'POST /folders': takes(['path'], ({ path }: { readonly path: string }) => inventory.createFolder(path)),
-    'POST /datastores': takes(
-      ['name', 'cluster', 'hosts'],
-      (spec: Parameters<SwitchboardInventory['createDatastore']>[0]) => inventory.createDatastore(spec),
+    'POST /vms/rename': onVm((vm, { name }) => renameVm(world, vm, textOf(name))),
+    'POST /vms/destroy': onVm((vm) => destroyVm(world, vm)),
+    'POST /vms/power': onVm((vm, { on }) => powerVm(world, vm, on === true)),
+    'POST /vms/move': onVm((vm, { folder }) => moveVm(world, vm, textOf(folder))),
+    'POST /vms/convert': onVm((vm, { on }) => convertVm(world, vm, on === true)),
+    'POST /vms/snapshot': onVm((vm, { name }) => snapshotVm(world, vm, textOf(name) ?? '')),
+    'POST /vms/custom-value': onVm((vm, { field, value }) =>
+      setCustomAttribute(world, vm, textOf(field), textOf(value) ?? ''),
     ),
+    'POST /vms/edit': onVm((vm, change) => editVm(world, vm, change)),
+  };
+}
+
+function placeRoutes(world: VCenterWorld): Readonly<Record<string, Route>> {
+  return {
+    'POST /folders': takes(['path'], ({ path }: { readonly path: string }) => createFolder(world, path)),
+    'POST /datastores': takes(['name', 'cluster', 'hosts'], (spec: NewDatastore) => createDatastore(world, spec)),
     'POST /datastores/edit': takes(
       ['datastore', 'freeSpace', 'accessible', 'maintenanceMode'],
-      (spec: DatastoreChange & { readonly datastore?: string }) => inventory.changeDatastore(spec.datastore, spec),
+      (spec: DatastoreChange & { readonly datastore?: string }) => changeDatastore(world, spec.datastore, spec),
     ),
-    'POST /pods': takes(
-      ['name', 'datacenter', 'datastores'],
-      (spec: Parameters<SwitchboardInventory['createPod']>[0]) => inventory.createPod(spec),
-    ),
+    'POST /pods': takes(['name', 'datacenter', 'datastores'], (spec: NewPod) => createPod(world, spec)),
     'POST /hosts': takes(
       ['host', 'maintenance', 'connectionState', 'powerState', 'networks'],
-      (spec: HostChange & { readonly host?: string }) => inventory.changeHost(spec.host, spec),
+      (spec: HostChange & { readonly host?: string }) => changeHost(world, spec.host, spec),
     ),
-    'POST /tags': takes(['category', 'name', 'attachTo'], (spec: Parameters<SwitchboardInventory['createTag']>[0]) =>
-      inventory.createTag(spec),
-    ),
-    'DELETE /tags/{}/{}': { run: ({ params: [category = '', name = ''] }) => inventory.removeTag(category, name) },
-    'POST /vms/rename': onVm((vm, { name }) => inventory.rename(vm, textOf(name))),
-    'POST /vms/destroy': onVm((vm) => inventory.destroy(vm)),
-    'POST /vms/power': onVm((vm, { on }) => inventory.power(vm, on === true)),
-    'POST /vms/move': onVm((vm, { folder }) => inventory.move(vm, textOf(folder))),
-    'POST /vms/convert': onVm((vm, { on }) => inventory.convert(vm, on === true)),
-    'POST /vms/snapshot': onVm((vm, { name }) => inventory.snapshot(vm, textOf(name) ?? '')),
-    'POST /vms/custom-value': onVm((vm, { field, value }) =>
-      inventory.customValue(vm, textOf(field), textOf(value) ?? ''),
-    ),
-    'POST /vms/edit': onVm((vm, change) => inventory.edit(vm, change)),
+    'POST /tags': takes(['category', 'name', 'attachTo'], (spec: NewTag) => createTag(world, spec)),
+    'DELETE /tags/{}/{}': { run: ({ params: [category = '', name = ''] }) => deleteTag(world, category, name) },
   };
 }

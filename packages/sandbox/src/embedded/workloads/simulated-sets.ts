@@ -1,6 +1,6 @@
 import { type JsonObject, listOf, metadataOf, nameOf, objectOf } from '@drydock/kube/testing/api-server';
 import { type Draft, textOf } from '../apiserver/draft.ts';
-import { selects } from '../apiserver/pod-checks.ts';
+import { selects } from '../apiserver/label-selectors.ts';
 import {
   countOf,
   hasEnded,

@@ -15,13 +15,13 @@ export {
 export { clone, destroy, giveName, markTemplate, takeSnapshot, unmarkTemplate } from './machine-methods.ts';
 export { createMachine, type MachinePlace, placeMachine } from './machine-spec.ts';
 export { atPath, defineField, setCustomValue } from './manager-methods.ts';
-export { childrenOf } from './object-properties.ts';
 export { makePlace, moveInto, setMaintenance } from './place-methods.ts';
-export { attachedTo, ensureTag, removeTag, setTag } from './rest-methods.ts';
+export { childrenOf } from './place-queries.ts';
 export { ROOT } from './root-folder.ts';
 export type { ServerSession } from './server-session.ts';
 export { checkMethod } from './soap-methods.ts';
 export { faultXml, notAuthenticated, Refusal } from './soap-refusal.ts';
+export { attachedTo, ensureTag, removeTag, setTag } from './tag-inventory.ts';
 export { enveloped } from './update-page.ts';
 export {
   type Interceptor,

@@ -8,7 +8,7 @@ import { destroyMachineTask, renameMachine } from './machine-methods.ts';
 import { createMachine, fieldRef, placeFor, specOf } from './machine-spec.ts';
 import { answerTask, type MethodCall, type MethodTable, returned } from './method-call.ts';
 import { openLease } from './nfc-leases.ts';
-import { childrenOf } from './object-properties.ts';
+import { childrenOf } from './place-queries.ts';
 import { found, invalidArgument, notFound, refusal } from './soap-refusal.ts';
 import { asRefusal, type VCenterWorld } from './vcenter-world.ts';
 import { data, list, type Value } from './vim-values.ts';

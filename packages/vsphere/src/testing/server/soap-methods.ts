@@ -1,8 +1,8 @@
 import { machineMethods } from './machine-methods.ts';
+import { isA } from './managed-types.ts';
 import { managerMethods } from './manager-methods.ts';
 import type { MethodAct, MethodCall, MethodTable } from './method-call.ts';
 import { checkEnabledMethod, checkPrivilege } from './method-checks.ts';
-import { isA } from './object-properties.ts';
 import { placeMethods } from './place-methods.ts';
 import { exists } from './property-retrieval.ts';
 import { notFound, refusal } from './soap-refusal.ts';

@@ -1,4 +1,4 @@
-import { isIP, isIPv4 } from 'node:net';
+import { isIP } from 'node:net';
 
 /** An IP address as a number of 32 or 128 bits. */
 export interface Address {
@@ -6,7 +6,7 @@ export interface Address {
   readonly value: bigint;
 }
 
-/** Parses an address; undefined for what is none, for one with a zone, and for an IPv4 address in IPv6 clothes. */
+/** Parses an address; undefined for other texts, for addresses with a zone, and for IPv4-mapped IPv6 addresses. */
 export function parseAddress(text: string): Address | undefined {
   const version = isIP(text);
   if (version === 0 || text.includes('%')) return undefined;
@@ -17,18 +17,18 @@ export function parseAddress(text: string): Address | undefined {
   return { version: 6, value };
 }
 
+/** The groups of an IPv6 address, as numbers. */
 function groupsOf(text: string): number[] {
-  const dotted = /(\d+\.\d+\.\d+\.\d+)$/.exec(text)?.[1];
-  let whole = text;
-  if (dotted !== undefined && isIPv4(dotted)) {
-    const [a = 0, b = 0, c = 0, d = 0] = dotted.split('.').map(Number);
-    whole = `${text.slice(0, -dotted.length)}${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
-  }
-  const [left = '', right] = whole.split('::');
+  const [left = '', right] = canonicalIPv6(text).split('::');
   const read = (part: string): number[] => (part === '' ? [] : part.split(':').map((one) => Number.parseInt(one, 16)));
   if (right === undefined) return read(left);
   const [head, tail] = [read(left), read(right)];
-  return [...head, ...new Array<number>(Math.max(0, 8 - head.length - tail.length)).fill(0), ...tail];
+  return [...head, ...new Array<number>(8 - head.length - tail.length).fill(0), ...tail];
+}
+
+/** RFC 5952, which URLs follow. */
+function canonicalIPv6(text: string): string {
+  return new URL(`http://[${text}]`).hostname.slice(1, -1);
 }
 
 function fromParts(parts: readonly number[], bits: bigint): bigint {
@@ -38,19 +38,8 @@ function fromParts(parts: readonly number[], bits: bigint): bigint {
 /** The canonical text. */
 export function addressText({ version, value }: Address): string {
   if (version === 4) return [24n, 16n, 8n, 0n].map((shift) => String((value >> shift) & 0xffn)).join('.');
-  const groups = Array.from({ length: 8 }, (_none, at) =>
-    Number((value >> BigInt(112 - 16 * at)) & 0xffffn).toString(16),
-  );
-  const zeros = [
-    ...groups
-      .map((one) => (one === '0' ? '0' : 'x'))
-      .join('')
-      .matchAll(/0{2,}/g),
-  ];
-  const longest = zeros.toSorted((a, b) => b[0].length - a[0].length)[0];
-  if (longest === undefined) return groups.join(':');
-  const head = groups.slice(0, longest.index).join(':');
-  return `${head}::${groups.slice(longest.index + longest[0].length).join(':')}`;
+  const groups = Array.from({ length: 8 }, (_none, at) => (value >> BigInt(112 - 16 * at)) & 0xffffn);
+  return canonicalIPv6(groups.map((group) => group.toString(16)).join(':'));
 }
 
 /** A range of addresses. */
@@ -71,7 +60,7 @@ function widthOf({ version }: Address): number {
   return version === 4 ? 32 : 128;
 }
 
-/** The range with the bits behind its prefix cleared. */
+/** The range with the bits after its prefix cleared. */
 export function masked({ address, bits }: Range): Range {
   const shift = BigInt(widthOf(address) - bits);
   return { address: { ...address, value: (address.value >> shift) << shift }, bits };
@@ -84,7 +73,7 @@ export function contains(range: Range, address: Address): boolean {
   return range.address.value >> shift === address.value >> shift;
 }
 
-/** Whether an address is in a named range. */
+/** Whether an address is in a range in CIDR notation. */
 export function isWithin(address: Address, range: string): boolean {
   const parsed = parseRange(range);
   return parsed !== undefined && contains(parsed, address);

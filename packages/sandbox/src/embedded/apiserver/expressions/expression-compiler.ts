@@ -1,151 +1,124 @@
-import { accepts, NAMESPACES, type Overload, overloadsOf, patternProblem } from './expression-functions.ts';
-import { type Expression, ExpressionError, parseExpression, pointed } from './expression-parser.ts';
-import { type Bindings, bind, DYN, joined, matches, type Type, typeOfSchema, typeText } from './expression-types.ts';
-import {
-  Dictionary,
-  display,
-  EvaluationError,
-  fieldsOf,
-  List,
-  Optional,
-  TypeValue,
-  Unsigned,
-  type Value,
-} from './expression-values.ts';
+import { compilePattern, PatternError } from '@drydock/kube/testing/api-server';
+import { conditional, logical, overloadedCall } from './expression-calls.ts';
+import { comprehension } from './expression-comprehensions.ts';
+import { EvaluationError, ExpressionError, messageWithSource } from './expression-errors.ts';
+import { fieldsOf } from './expression-fields.ts';
+import { NAMESPACES, overloadsOf } from './expression-functions.ts';
+import { BOOL, type CheckedNode, type Declarations, withVariables } from './expression-node.ts';
+import { parseExpression } from './expression-parser.ts';
+import type { Bind, Call, Expression, Identifier, ListLiteral, MapLiteral, Select } from './expression-tree.ts';
+import { DYN, joined, type Type, typeOfSchema, typeText } from './expression-types.ts';
+import { Dictionary, List, Optional, TypeValue, Unsigned, type Value } from './expression-values.ts';
 
-/** Variables by name. */
-export type Variables = Readonly<Record<string, Type>>;
-
-/** A checked expression. `run` throws `EvaluationError`. */
+/** A type-checked expression. `run` throws `EvaluationError`. */
 export interface Compiled {
   readonly type: Type;
   run(values: Readonly<Record<string, Value>>): Value;
 }
 
-interface Scope {
-  readonly values: ReadonlyMap<string, Value>;
-  /** Steps that are left; an expression that takes too many fails, as the server's cost limit has it. */
-  readonly budget: { left: number };
-}
-
-type Run = (scope: Scope) => Value;
-
-interface Node {
-  readonly type: Type;
-  readonly run: Run;
-}
-
 /** Steps of one evaluation: about what the server's limit per call allows. */
-const BUDGET = 1_000_000;
+const COST_LIMIT = 1_000_000;
 
-const TYPES: Readonly<Record<string, string>> = {
-  int: 'int',
-  uint: 'uint',
-  double: 'double',
-  bool: 'bool',
-  string: 'string',
-  bytes: 'bytes',
-  list: 'list',
-  map: 'map',
-  null_type: 'null_type',
-  type: 'type',
-};
-
-const BOOL: Type = { kind: 'bool' };
-
-/** Parses and checks an expression. Throws `ExpressionError` whose message is what the server says, with the line. */
-export function compileExpression(text: string, variables: Variables): Compiled {
+/** Parses and type-checks an expression. Throws `ExpressionError` with the server's message and the line. */
+export function compileExpression(text: string, variables: Readonly<Record<string, Type>>): Compiled {
   try {
     const { type, run } = compile(parseExpression(text), new Map(Object.entries(variables)));
     return {
       type,
-      run: (values) => run({ values: new Map(Object.entries(values)), budget: { left: BUDGET } }),
+      run: (values) => run({ values: new Map(Object.entries(values)), cost: { left: COST_LIMIT } }),
     };
   } catch (error) {
-    if (error instanceof ExpressionError) throw new ExpressionError(error.at, pointed(text, error));
+    if (error instanceof ExpressionError) throw new ExpressionError(error.at, messageWithSource(text, error));
     throw error;
   }
 }
 
-type Names = ReadonlyMap<string, Type>;
-
-function compile(of: Expression, names: Names): Node {
+function compile(of: Expression, declarations: Declarations): CheckedNode {
   switch (of.kind) {
     case 'constant': {
-      const { type } = of;
-      const value = type === 'uint' ? new Unsigned(of.value as bigint) : (of.value as Value);
-      return { type: { kind: type }, run: () => value };
+      const value = of.type === 'uint' ? new Unsigned(of.value as bigint) : of.value;
+      return { type: { kind: of.type }, run: () => value };
     }
-    case 'name':
-      return name(of, names);
-    case 'field':
-      return field(of, names);
+    case 'identifier':
+      return identifier(of, declarations);
+    case 'select':
+      return select(of, declarations);
     case 'call':
-      return call(of, names);
+      return call(of, declarations);
     case 'list':
-      return list(of, names);
+      return list(of, declarations);
     case 'map':
-      return map(of, names);
+      return map(of, declarations);
     case 'object':
-      throw new ExpressionError(of.at, `undeclared reference to '${of.name}' (in container '')`);
-    case 'bind': {
-      const value = compile(of.value, names);
-      const body = compile(of.body, new Map([...names, [of.name, value.type]]));
-      return { type: body.type, run: (scope) => body.run(within(scope, [[of.name, value.run(scope)]])) };
-    }
+      throw undeclared(of.at, of.name);
+    case 'bind':
+      return bindVariable(of, declarations);
     default:
-      return loop(of, names);
+      return comprehension(of, declarations, compile);
   }
 }
 
-function within({ values, budget }: Scope, more: readonly (readonly [string, Value])[]): Scope {
-  return { values: new Map([...values, ...more]), budget };
+function undeclared(at: number, name: string): ExpressionError {
+  return new ExpressionError(at, `undeclared reference to '${name}' (in container '')`);
 }
 
-function name(of: Expression & { readonly kind: 'name' }, names: Names): Node {
-  const type = names.get(of.name);
+const TYPE_NAMES: ReadonlySet<string> = new Set([
+  ...['int', 'uint', 'double', 'bool', 'string', 'bytes', 'list', 'map', 'null_type', 'type'],
+]);
+
+function identifier({ name, at }: Identifier, declarations: Declarations): CheckedNode {
+  const type = declarations.get(name);
   if (type === undefined) {
-    const named = TYPES[of.name];
-    if (named !== undefined) return { type: { kind: 'type' }, run: () => new TypeValue(named) };
-    throw new ExpressionError(of.at, `undeclared reference to '${of.name}' (in container '')`);
+    if (!TYPE_NAMES.has(name)) throw undeclared(at, name);
+    return { type: { kind: 'type' }, run: () => new TypeValue(name) };
   }
   return {
     type,
     run: ({ values }) => {
-      const value = values.get(of.name);
-      if (value === undefined) throw new EvaluationError(`no such attribute(s): ${of.name}`);
+      const value = values.get(name);
+      if (value === undefined) throw new EvaluationError(`no such attribute(s): ${name}`);
       return value;
     },
   };
 }
 
-function field(of: Expression & { readonly kind: 'field' }, names: Names): Node {
-  const { field: key, test, optional, at } = of;
-  // A variable whose name has a dot comes before a field of the variable in front of that dot.
-  const dotted = of.of.kind === 'name' ? `${of.of.name}.${key}` : '';
-  if (names.has(dotted) && !test && !optional) return name({ kind: 'name', name: dotted, at }, names);
-  const inner = compile(of.of, names);
-  const through = inner.type.kind === 'optional' ? inner.type.of : inner.type;
-  const type = fieldType(through, key, at);
-  const wrapped = optional || inner.type.kind === 'optional';
+function bindVariable({ name, value: of, body: in_ }: Bind, declarations: Declarations): CheckedNode {
+  const value = compile(of, declarations);
+  const body = compile(in_, new Map([...declarations, [name, value.type]]));
+  return {
+    type: body.type,
+    run: (activation) => body.run(withVariables(activation, [[name, value.run(activation)]])),
+  };
+}
+
+function select({ of, field, test, optional, at }: Select, declarations: Declarations): CheckedNode {
+  // A variable whose name contains a dot takes precedence over a field.
+  const dotted = of.kind === 'identifier' ? `${of.name}.${field}` : '';
+  if (declarations.has(dotted) && !test && !optional) {
+    return identifier({ kind: 'identifier', name: dotted, at }, declarations);
+  }
+  const operand = compile(of, declarations);
+  const type = fieldType(operand.type.kind === 'optional' ? operand.type.of : operand.type, field, at);
   const read = (value: Value): Value | undefined => {
     if (value instanceof Optional) return value.value === undefined ? undefined : read(value.value);
-    if (value instanceof Dictionary) return value.get(key);
-    throw new EvaluationError(`no such key: ${key}`);
+    if (value instanceof Dictionary) return value.get(field);
+    throw new EvaluationError(`no such key: ${field}`);
   };
-  if (test) return { type: BOOL, run: (scope) => read(inner.run(scope)) !== undefined };
-  if (wrapped) return { type: { kind: 'optional', of: type }, run: (scope) => new Optional(read(inner.run(scope))) };
+  if (test) return { type: BOOL, run: (activation) => read(operand.run(activation)) !== undefined };
+  if (optional || operand.type.kind === 'optional') {
+    return { type: { kind: 'optional', of: type }, run: (activation) => new Optional(read(operand.run(activation))) };
+  }
   return {
     type,
-    run: (scope) => {
-      const value = read(inner.run(scope));
-      if (value === undefined) throw new EvaluationError(`no such key: ${key}`);
+    run: (activation) => {
+      const value = read(operand.run(activation));
+      if (value === undefined) throw new EvaluationError(`no such key: ${field}`);
       return value;
     },
   };
 }
 
-function fieldType(of: Type, key: string, at: number): Type {
+function fieldType(of: Type, field: string, at: number): Type {
   switch (of.kind) {
     case 'dyn':
     case 'parameter':
@@ -153,312 +126,89 @@ function fieldType(of: Type, key: string, at: number): Type {
     case 'map':
       return of.of;
     case 'object': {
-      const found = fieldsOf(of.schema).get(key);
-      if (found === undefined) throw new ExpressionError(at, `undefined field '${key}'`);
-      return typeOfSchema(found.schema, `${of.name}.${key}`);
+      const found = fieldsOf(of.schema).get(field);
+      if (found === undefined) throw new ExpressionError(at, `undefined field '${field}'`);
+      return typeOfSchema(found.schema, `${of.name}.${field}`);
     }
     default: {
-      const named = typeText(of);
+      const name = typeText(of);
       // Kubernetes' own types are objects without fields.
-      if (named.startsWith('kubernetes.')) throw new ExpressionError(at, `unexpected failed resolution of '${named}'`);
-      throw new ExpressionError(at, `type '${named}' does not support field selection`);
+      if (name.startsWith('kubernetes.')) throw new ExpressionError(at, `unexpected failed resolution of '${name}'`);
+      throw new ExpressionError(at, `type '${name}' does not support field selection`);
     }
   }
 }
 
-function list(of: Expression & { readonly kind: 'list' }, names: Names): Node {
-  const items = of.items.map(({ value, optional }) => ({ node: compile(value, names), optional }));
-  const types = items.map(({ node, optional }) =>
-    optional && node.type.kind === 'optional' ? node.type.of : node.type,
-  );
-  const type = types.length === 0 ? DYN : types.reduce(joined);
+const commonType = (types: readonly Type[]): Type => (types.length === 0 ? DYN : types.reduce(joined));
+
+/** The type of an element of a literal; `?element` is unwrapped. */
+const elementType = (type: Type, optional: boolean): Type => (optional && type.kind === 'optional' ? type.of : type);
+
+/** An element of a literal; `?element` is left out if it has no value. */
+function present(value: Value, optional: boolean): readonly Value[] {
+  if (!optional) return [value];
+  return value instanceof Optional && value.value !== undefined ? [value.value] : [];
+}
+
+function list(of: ListLiteral, declarations: Declarations): CheckedNode {
+  const items = of.items.map(({ value, optional }) => ({ node: compile(value, declarations), optional }));
   return {
-    type: { kind: 'list', of: type },
-    run: (scope) =>
-      List.of(
-        items.flatMap(({ node, optional }) => {
-          const value = node.run(scope);
-          if (!optional) return [value];
-          return value instanceof Optional && value.value !== undefined ? [value.value] : [];
-        }),
-      ),
+    type: { kind: 'list', of: commonType(items.map(({ node, optional }) => elementType(node.type, optional))) },
+    run: (activation) => List.of(items.flatMap(({ node, optional }) => present(node.run(activation), optional))),
   };
 }
 
-function map(of: Expression & { readonly kind: 'map' }, names: Names): Node {
+function map(of: MapLiteral, declarations: Declarations): CheckedNode {
   const entries = of.entries.map(({ key, value, optional }) => ({
-    key: compile(key, names),
-    value: compile(value, names),
+    key: compile(key, declarations),
+    value: compile(value, declarations),
     optional,
   }));
-  const types = entries.map(({ value, optional }) =>
-    optional && value.type.kind === 'optional' ? value.type.of : value.type,
-  );
   return {
     type: {
       kind: 'map',
-      key: entries.length === 0 ? DYN : entries.map(({ key }) => key.type).reduce(joined),
-      of: types.length === 0 ? DYN : types.reduce(joined),
+      key: commonType(entries.map(({ key }) => key.type)),
+      of: commonType(entries.map(({ value, optional }) => elementType(value.type, optional))),
     },
-    run: (scope) =>
+    run: (activation) =>
       Dictionary.of(
-        entries.flatMap(({ key, value, optional }): (readonly [Value, Value])[] => {
-          const made = value.run(scope);
-          if (!optional) return [[key.run(scope), made]];
-          return made instanceof Optional && made.value !== undefined ? [[key.run(scope), made.value]] : [];
-        }),
+        entries.flatMap(({ key, value, optional }) =>
+          present(value.run(activation), optional).map((one) => [key.run(activation), one] as const),
+        ),
       ),
   };
 }
 
-const SPECIAL = ['_&&_', '_||_', '_?_:_'];
+/** Functions whose pattern is checked if it is a constant. */
+const PATTERN_FUNCTIONS = ['matches', 'find', 'findAll'];
 
-function call(of: Expression & { readonly kind: 'call' }, names: Names): Node {
-  const { at, args } = of;
-  if (SPECIAL.includes(of.name)) return logical(of, names);
-  // `sets.contains(a, b)` is a function of a namespace, unless somebody calls a variable so.
-  const space =
-    of.target?.kind === 'name' && !names.has(of.target.name) && NAMESPACES.has(of.target.name)
-      ? of.target.name
-      : undefined;
-  const overloads = overloadsOf(of.name)?.filter(
-    ({ target }) => space !== undefined || (target === undefined) === (of.target === undefined),
-  );
-  if (space !== undefined) return spaced(space, of, names);
-  if (overloads === undefined || overloads.length === 0) {
-    throw new ExpressionError(at, `undeclared reference to '${of.name}' (in container '')`);
+function call(of: Call, declarations: Declarations): CheckedNode {
+  const { name, at } = of;
+  if (name === '_?_:_' || name === '_&&_' || name === '_||_') {
+    const operands = of.args.map((arg) => compile(arg, declarations));
+    return name === '_?_:_' ? conditional(of, operands) : logical(of, operands);
   }
-  const target = of.target === undefined ? undefined : compile(of.target, names);
-  const inner = args.map((one) => compile(one, names));
-  if (of.name === 'matches' || of.name === 'find' || of.name === 'findAll')
-    checkPattern(args.at(of.target === undefined ? 1 : 0));
-  return dispatched(of, overloads, target, inner);
+  const namespace = namespaceOf(of, declarations);
+  const target = namespace === undefined ? of.target : undefined;
+  const overloads = overloadsOf(namespace === undefined ? name : `${namespace}::${name}`)?.filter(
+    (overload) => (overload.target === undefined) === (target === undefined),
+  );
+  if (overloads === undefined || overloads.length === 0) {
+    throw undeclared(at, namespace === undefined ? name : `${namespace}.${name}`);
+  }
+  const receiver = target === undefined ? undefined : compile(target, declarations);
+  const args = of.args.map((arg) => compile(arg, declarations));
+  if (PATTERN_FUNCTIONS.includes(name)) checkPattern(of.args.at(target === undefined ? 1 : 0));
+  return overloadedCall(of, overloads, receiver, args);
+}
+
+/** `sets` in `sets.contains(a, b)`; a variable of that name takes precedence. */
+function namespaceOf({ target }: Call, declarations: Declarations): string | undefined {
+  if (target?.kind !== 'identifier' || declarations.has(target.name)) return undefined;
+  return NAMESPACES.has(target.name) ? target.name : undefined;
 }
 
 function checkPattern(of: Expression | undefined): void {
   if (of?.kind !== 'constant' || typeof of.value !== 'string') return;
-  const problem = patternProblem(of.value);
-  if (problem !== undefined) throw new ExpressionError(of.at, `invalid matches argument`);
-}
-
-/** Namespaced functions are kept under their own signatures: `sets.contains`. */
-function spaced(space: string, of: Expression & { readonly kind: 'call' }, names: Names): Node {
-  const overloads = overloadsOf(`${space}::${of.name}`);
-  if (overloads === undefined)
-    throw new ExpressionError(of.at, `undeclared reference to '${space}.${of.name}' (in container '')`);
-  const inner = of.args.map((one) => compile(one, names));
-  return dispatched(of, overloads, undefined, inner);
-}
-
-function dispatched(
-  of: Expression & { readonly kind: 'call' },
-  overloads: readonly Overload[],
-  target: Node | undefined,
-  args: readonly Node[],
-): Node {
-  const fitting = overloads.flatMap((overload) => {
-    if (overload.args.length !== args.length) return [];
-    const bound: Bindings = new Map();
-    if (overload.target !== undefined && target !== undefined && !matches(overload.target, target.type, bound))
-      return [];
-    const fits = overload.args.every((wanted, at) => matches(wanted, args[at]?.type ?? DYN, bound));
-    return fits ? [{ overload, result: bind(overload.result, bound) }] : [];
-  });
-  if (fitting.length === 0) {
-    const shown = args.map(({ type }) => typeText(type)).join(', ');
-    const applied = target === undefined ? `(${shown})` : `${typeText(target.type)}.(${shown})`;
-    throw new ExpressionError(of.at, `found no matching overload for '${of.name}' applied to '${applied}'`);
-  }
-  const type = fitting.map(({ result }) => result).reduce(joined);
-  const candidates = fitting.map(({ overload }) => overload);
-  const only = candidates.length === 1 && isKnown(target) && args.every(isKnown) ? candidates[0] : undefined;
-  return {
-    type,
-    run: (scope) => {
-      scope.budget.left -= 1;
-      if (scope.budget.left < 0) throw new EvaluationError('operation cancelled: actual cost limit exceeded');
-      const on = target?.run(scope);
-      const values = args.map((one) => one.run(scope));
-      const overload = only ?? candidates.find((one) => accepts(one, on, values));
-      if (overload === undefined) throw new EvaluationError('no such overload');
-      const all = on === undefined ? values : [on, ...values];
-      return overload.run(...(all as unknown as readonly never[]));
-    },
-  };
-}
-
-function isKnown(node: Node | undefined): boolean {
-  return node === undefined || !['dyn', 'parameter'].includes(node.type.kind);
-}
-
-function boolean(value: Value): boolean {
-  if (typeof value === 'boolean') return value;
-  throw new EvaluationError('no such overload');
-}
-
-function logical(of: Expression & { readonly kind: 'call' }, names: Names): Node {
-  const inner = of.args.map((one) => compile(one, names));
-  const [first, second, third] = inner;
-  if (first === undefined || second === undefined) throw new ExpressionError(of.at, 'Syntax error');
-  if (of.name === '_?_:_') {
-    if (third === undefined) throw new ExpressionError(of.at, 'Syntax error');
-    const unlike = isKnown(second) && isKnown(third) && joined(second.type, third.type).kind === 'dyn';
-    if (!matches(BOOL, first.type, new Map()) || unlike) {
-      const types = inner.map(({ type }) => typeText(type)).join(', ');
-      throw new ExpressionError(of.at, `found no matching overload for '_?_:_' applied to '(${types})'`);
-    }
-    return {
-      type: joined(second.type, third.type),
-      run: (scope) => (boolean(first.run(scope)) ? second.run(scope) : third.run(scope)),
-    };
-  }
-  for (const [at, one] of inner.entries()) {
-    if (matches(BOOL, one.type, new Map())) continue;
-    throw new ExpressionError(of.args[at]?.at ?? of.at, `expected type 'bool' but found '${typeText(one.type)}'`);
-  }
-  const decides = of.name === '_||_';
-  return {
-    type: BOOL,
-    run: (scope) => {
-      // An error does not matter where the other side decides.
-      let failed: EvaluationError | undefined;
-      for (const one of [first, second]) {
-        try {
-          if (boolean(one.run(scope)) === decides) return decides;
-        } catch (error) {
-          if (!(error instanceof EvaluationError)) throw error;
-          failed ??= error;
-        }
-      }
-      if (failed !== undefined) throw failed;
-      return !decides;
-    },
-  };
-}
-
-function loop(of: Expression & { readonly kind: 'loop' }, names: Names): Node {
-  const range = compile(of.range, names);
-  const { macro } = of;
-  if (macro === 'optMap' || macro === 'optFlatMap') return optionalMap(of, range, names);
-  const [key, value] = elementTypes(range.type, of.range.at);
-  const types: readonly Type[] =
-    of.names.length === 2 ? [key, value] : [range.type.kind === 'list' || range.type.kind === 'dyn' ? value : key];
-  const inside = new Map([...names, ...of.names.map((one, at) => [one, types[at] ?? DYN] as const)]);
-  const body = compile(of.body, inside);
-  const filter = of.filter === undefined ? undefined : compile(of.filter, inside);
-  if (['all', 'exists', 'exists_one', 'filter'].includes(macro) && !matches(BOOL, body.type, new Map())) {
-    throw new ExpressionError(of.body.at, `expected type 'bool' but found '${typeText(body.type)}'`);
-  }
-  const each = function* (
-    scope: Scope,
-  ): Generator<{ readonly inner: Scope; readonly item: Value; readonly key: Value }> {
-    const over = range.run(scope);
-    for (const [one, item] of elements(over)) {
-      scope.budget.left -= 1;
-      if (scope.budget.left < 0) throw new EvaluationError('operation cancelled: actual cost limit exceeded');
-      const first = over instanceof List && of.names.length === 1 ? item : one;
-      const bound = of.names.map((name_, at) => [name_, at === 0 ? first : item] as const);
-      yield { inner: within(scope, bound), item: over instanceof List ? item : one, key: one };
-    }
-  };
-  const passes = (inner: Scope): boolean => filter === undefined || boolean(filter.run(inner));
-  switch (macro) {
-    case 'all':
-    case 'exists':
-      return { type: BOOL, run: (scope) => quantified(each(scope), body.run, macro === 'exists') };
-    case 'exists_one':
-      return {
-        type: BOOL,
-        run: (scope) => [...each(scope)].filter(({ inner }) => boolean(body.run(inner))).length === 1,
-      };
-    case 'filter':
-      return {
-        type: range.type.kind === 'list' ? range.type : { kind: 'list', of: types[0] ?? DYN },
-        run: (scope) => {
-          const kept = [...each(scope)].filter(({ inner }) => boolean(body.run(inner)));
-          return List.of(kept.map(({ item }) => item));
-        },
-      };
-    case 'map':
-    case 'transformList':
-      return {
-        type: { kind: 'list', of: body.type },
-        run: (scope) => List.of([...each(scope)].flatMap(({ inner }) => (passes(inner) ? [body.run(inner)] : []))),
-      };
-    case 'transformMap':
-      return {
-        type: { kind: 'map', key, of: body.type },
-        run: (scope) =>
-          Dictionary.of(
-            [...each(scope)].flatMap(({ inner, key: of_ }) => (passes(inner) ? [[of_, body.run(inner)] as const] : [])),
-          ),
-      };
-    default:
-      return {
-        type: body.type,
-        run: (scope) =>
-          Dictionary.of(
-            [...each(scope)].flatMap(({ inner }) => {
-              if (!passes(inner)) return [];
-              const entry = body.run(inner);
-              if (!(entry instanceof Dictionary)) throw new EvaluationError('no such overload');
-              return entry.keys.map((one) => [one, entry.get(one) ?? null] as const);
-            }),
-          ),
-      };
-  }
-}
-
-function quantified(each: Iterable<{ readonly inner: Scope }>, run: Run, decides: boolean): boolean {
-  let failed: EvaluationError | undefined;
-  for (const { inner } of each) {
-    try {
-      if (boolean(run(inner)) === decides) return decides;
-    } catch (error) {
-      if (!(error instanceof EvaluationError) || error.message.includes('cost limit')) throw error;
-      failed ??= error;
-    }
-  }
-  if (failed !== undefined) throw failed;
-  return !decides;
-}
-
-function optionalMap(of: Expression & { readonly kind: 'loop' }, range: Node, names: Names): Node {
-  const [variable = ''] = of.names;
-  const inner = range.type.kind === 'optional' ? range.type.of : DYN;
-  const body = compile(of.body, new Map([...names, [variable, inner]]));
-  const flat = of.macro === 'optFlatMap';
-  return {
-    type: flat ? body.type : { kind: 'optional', of: body.type },
-    run: (scope) => {
-      const value = range.run(scope);
-      if (!(value instanceof Optional)) throw new EvaluationError('no such overload');
-      if (value.value === undefined) return value;
-      const made = body.run(within(scope, [[variable, value.value]]));
-      return flat ? made : new Optional(made);
-    },
-  };
-}
-
-function elementTypes(type: Type, at: number): readonly [key: Type, value: Type] {
-  switch (type.kind) {
-    case 'list':
-      return [{ kind: 'int' }, type.of];
-    case 'map':
-      return [type.key, type.of];
-    case 'dyn':
-    case 'parameter':
-      return [DYN, DYN];
-    default:
-      throw new ExpressionError(
-        at,
-        `expression of type '${typeText(type)}' cannot be range of a comprehension (must be list, map, or dynamic)`,
-      );
-  }
-}
-
-function elements(over: Value): readonly (readonly [key: Value, value: Value])[] {
-  if (over instanceof List) return over.items.map((item, at) => [BigInt(at), item] as const);
-  if (over instanceof Dictionary) return over.keys.map((key) => [key, over.get(key) ?? null] as const);
-  throw new EvaluationError(`got '${display(over)}', expected iterable type`);
+  if (compilePattern(of.value) instanceof PatternError) throw new ExpressionError(of.at, 'invalid matches argument');
 }

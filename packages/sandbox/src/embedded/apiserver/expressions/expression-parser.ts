@@ -1,196 +1,16 @@
-// CEL expressions as Kubernetes has them: text to tree. Macros are expanded here, because they are part of the syntax.
+import { ExpressionError } from './expression-errors.ts';
+import { RESERVED_WORDS } from './expression-fields.ts';
+import { expandMacro } from './expression-macros.ts';
+import { type Token, tokensOf } from './expression-tokens.ts';
+import type { Entry, Expression, Item } from './expression-tree.ts';
 
-/** A node of an expression; `at` is its offset in the text, where errors point. */
-export type Expression = { readonly at: number } & (
-  | { readonly kind: 'constant'; readonly value: Constant; readonly type: ConstantType }
-  | { readonly kind: 'name'; readonly name: string }
-  | {
-      readonly kind: 'field';
-      readonly of: Expression;
-      readonly field: string;
-      readonly test: boolean;
-      readonly optional: boolean;
-    }
-  | {
-      readonly kind: 'call';
-      readonly name: string;
-      readonly target: Expression | undefined;
-      readonly args: readonly Expression[];
-    }
-  | { readonly kind: 'list'; readonly items: readonly { readonly value: Expression; readonly optional: boolean }[] }
-  | {
-      readonly kind: 'map';
-      readonly entries: readonly { readonly key: Expression; readonly value: Expression; readonly optional: boolean }[];
-    }
-  | {
-      readonly kind: 'object';
-      readonly name: string;
-      readonly fields: readonly { readonly name: string; readonly value: Expression }[];
-    }
-  | {
-      readonly kind: 'loop';
-      readonly macro: Macro;
-      readonly range: Expression;
-      readonly names: readonly string[];
-      readonly filter: Expression | undefined;
-      readonly body: Expression;
-    }
-  | { readonly kind: 'bind'; readonly name: string; readonly value: Expression; readonly body: Expression }
-);
-
-/** Macros over lists and maps. */
-export type Macro =
-  | 'all'
-  | 'exists'
-  | 'exists_one'
-  | 'map'
-  | 'filter'
-  | 'optMap'
-  | 'optFlatMap'
-  | 'transformList'
-  | 'transformMap'
-  | 'transformMapEntry';
-
-export type Constant = string | number | bigint | boolean | null | Uint8Array;
-export type ConstantType = 'string' | 'double' | 'int' | 'uint' | 'bool' | 'null' | 'bytes';
-
-/** What does not parse or does not check, where, in the words of the server. */
-export class ExpressionError extends Error {
-  override readonly name = 'ExpressionError';
-  readonly at: number;
-
-  constructor(at: number, said: string) {
-    super(said);
-    this.at = at;
-  }
+/** Parses an expression and expands its macros. Throws `ExpressionError`. */
+export function parseExpression(text: string): Expression {
+  return new Parser(tokensOf(text)).parse();
 }
 
-type Token = { readonly at: number; readonly text: string } & (
-  | { readonly kind: 'name' | 'sign' | 'end' | 'quoted' }
-  | { readonly kind: 'constant'; readonly value: Constant; readonly type: ConstantType }
-);
-
-const SIGNS = [
-  '&&',
-  '||',
-  '==',
-  '!=',
-  '<=',
-  '>=',
-  '+',
-  '-',
-  '*',
-  '/',
-  '%',
-  '<',
-  '>',
-  '!',
-  '?',
-  ':',
-  '.',
-  ',',
-  '(',
-  ')',
-  '[',
-  ']',
-  '{',
-  '}',
-];
-const RESERVED = new Set(
-  'as break const continue else for function if import let loop package namespace return var void while'.split(' '),
-);
-
-function tokensOf(text: string): readonly Token[] {
-  const tokens: Token[] = [];
-  let at = 0;
-  while (at < text.length) {
-    const rest = text.slice(at);
-    const space = /^(?:\s+|\/\/[^\n]*)/.exec(rest);
-    if (space !== null) {
-      at += space[0].length;
-      continue;
-    }
-    const token = stringToken(rest, at) ?? numberToken(rest, at) ?? wordToken(rest, at);
-    if (token === undefined)
-      throw new ExpressionError(at, `Syntax error: token recognition error at: '${rest[0] ?? ''}'`);
-    tokens.push(token);
-    at += token.text.length;
-  }
-  tokens.push({ kind: 'end', at, text: '<EOF>' });
-  return tokens;
-}
-
-function stringToken(rest: string, at: number): Token | undefined {
-  const [text, prefix = '', long, longBody, short, shortBody] =
-    /^([rRbB]{0,2})(?:("""|''')([\s\S]*?)(?<!(?<!\\)\\)\2|(["'])((?:\\.|(?!\4)[^\\\n])*)\4)/.exec(rest) ?? [];
-  if (text === undefined) return undefined;
-  const raw = /r/i.test(prefix);
-  const bytes = /b/i.test(prefix);
-  const body = (long === undefined ? shortBody : longBody) ?? '';
-  void short;
-  const value = raw ? body : unescaped(body, at, bytes);
-  if (!bytes) return { kind: 'constant', at, text, value, type: 'string' };
-  return { kind: 'constant', at, text, value: new Uint8Array(Buffer.from(value, 'utf8')), type: 'bytes' };
-}
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  a: '\u0007',
-  b: '\b',
-  f: '\f',
-  n: '\n',
-  r: '\r',
-  t: '\t',
-  v: '\v',
-  '\\': '\\',
-  '?': '?',
-  '"': '"',
-  "'": "'",
-  '`': '`',
-};
-
-function unescaped(body: string, at: number, _bytes: boolean): string {
-  return body.replaceAll(
-    /\\(?:[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|([\s\S]))/g,
-    (_all, ...groups: string[]) => {
-      const [hex, short, long, octal, one] = groups;
-      const code = hex ?? short ?? long;
-      if (code !== undefined) return String.fromCodePoint(Number.parseInt(code, 16));
-      if (octal !== undefined) return String.fromCodePoint(Number.parseInt(octal, 8));
-      const meant = ESCAPES[one ?? ''];
-      if (meant === undefined)
-        throw new ExpressionError(at, `Syntax error: token recognition error at: '\\${one ?? ''}'`);
-      return meant;
-    },
-  );
-}
-
-function numberToken(rest: string, at: number): Token | undefined {
-  const double = /^(?:\d+\.\d+(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+|\.\d+(?:[eE][-+]?\d+)?)/.exec(rest);
-  if (double !== null) return { kind: 'constant', at, text: double[0], value: Number(double[0]), type: 'double' };
-  const whole = /^(0[xX][0-9a-fA-F]+|\d+)([uU]?)/.exec(rest);
-  if (whole === null) return undefined;
-  return {
-    kind: 'constant',
-    at,
-    text: whole[0],
-    value: BigInt(whole[1] ?? '0'),
-    type: whole[2] === '' ? 'int' : 'uint',
-  };
-}
-
-function wordToken(rest: string, at: number): Token | undefined {
-  const word = /^[_a-zA-Z][_a-zA-Z0-9]*/.exec(rest)?.[0];
-  if (word === 'true' || word === 'false')
-    return { kind: 'constant', at, text: word, value: word === 'true', type: 'bool' };
-  if (word === 'null') return { kind: 'constant', at, text: word, value: null, type: 'null' };
-  if (word !== undefined) return { kind: 'name', at, text: word };
-  const quoted = /^`[-_a-zA-Z0-9./ ]+`/.exec(rest)?.[0];
-  if (quoted !== undefined) return { kind: 'quoted', at, text: quoted };
-  const sign = SIGNS.find((one) => rest.startsWith(one));
-  return sign === undefined ? undefined : { kind: 'sign', at, text: sign };
-}
-
-const LEVELS: readonly (readonly string[])[] = [
+/** Binary operators, from the loosest to the tightest. */
+const PRECEDENCE: readonly (readonly string[])[] = [
   ['||'],
   ['&&'],
   ['<', '<=', '>=', '>', '==', '!=', 'in'],
@@ -198,269 +18,210 @@ const LEVELS: readonly (readonly string[])[] = [
   ['*', '/', '%'],
 ];
 
-/** How deep an expression may nest; the server's parser has the same limit. */
-const DEPTH = 250;
+/** The recursion limit of the server's parser. */
+const MAX_DEPTH = 250;
 
-/** Parses an expression. Throws `ExpressionError`. */
-export function parseExpression(text: string): Expression {
-  const tokens = tokensOf(text);
-  let at = 0;
-  let depth = 0;
+const PRIMARY =
+  "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
 
-  const peek = (): Token => tokens[at] as Token;
-  const take = (): Token => tokens[at++] as Token;
-  const is = (sign: string): boolean => {
-    const { kind, text: given } = peek();
-    return given === sign && (kind === 'sign' || (sign === 'in' && kind === 'name'));
-  };
-  const accept = (sign: string): boolean => {
-    if (!is(sign)) return false;
-    at += 1;
-    return true;
-  };
-  const fail = (token: Token, expected: string): ExpressionError =>
-    new ExpressionError(token.at, `Syntax error: mismatched input '${token.text}' expecting ${expected}`);
-  const expect = (sign: string): Token => {
-    const token = take();
-    if (token.kind !== 'sign' || token.text !== sign) throw fail(token, `'${sign}'`);
-    return token;
-  };
-  const name = (): Token => {
-    const token = take();
-    if (token.kind !== 'name') throw fail(token, 'IDENTIFIER');
-    return token;
-  };
+const isTypeName = (name: string): boolean => /^[A-Z]/.test(name);
 
-  function expression(): Expression {
-    depth += 1;
-    if (depth > DEPTH)
-      throw new ExpressionError(peek().at, `Syntax error: expression recursion limit exceeded: ${DEPTH}`);
-    const condition = binary(0);
-    if (!is('?')) {
-      depth -= 1;
-      return condition;
-    }
-    const sign = take();
-    const yes = binary(0);
-    expect(':');
-    const no = expression();
-    depth -= 1;
-    return { kind: 'call', at: sign.at, name: '_?_:_', target: undefined, args: [condition, yes, no] };
+function mismatch({ at, text }: Token, expected: string): ExpressionError {
+  return new ExpressionError(at, `Syntax error: mismatched input '${text}' expecting ${expected}`);
+}
+
+function operator(at: number, name: string, ...args: readonly Expression[]): Expression {
+  return { kind: 'call', at, name, target: undefined, args };
+}
+
+/** The dotted name that a chain of fields spells; undefined for other expressions. */
+function dottedName(of: Expression): string | undefined {
+  if (of.kind === 'identifier') return of.name;
+  if (of.kind !== 'select' || of.optional) return undefined;
+  const left = dottedName(of.of);
+  return left === undefined ? undefined : `${left}.${of.field}`;
+}
+
+/** A recursive-descent parser. */
+class Parser {
+  readonly #tokens: readonly Token[];
+  #at = 0;
+  #depth = 0;
+
+  constructor(tokens: readonly Token[]) {
+    this.#tokens = tokens;
   }
 
-  function binary(level: number): Expression {
-    const signs = LEVELS[level];
-    if (signs === undefined) return unary();
-    let left = binary(level + 1);
+  parse(): Expression {
+    const whole = this.#expression();
+    const { kind, at, text } = this.#peek();
+    if (kind === 'end') return whole;
+    throw new ExpressionError(at, `Syntax error: extraneous input '${text}' expecting <EOF>`);
+  }
+
+  #peek(): Token {
+    return this.#tokens[this.#at] as Token;
+  }
+
+  #take(): Token {
+    this.#at += 1;
+    return this.#tokens[this.#at - 1] as Token;
+  }
+
+  #is(sign: string): boolean {
+    const { kind, text } = this.#peek();
+    return text === sign && (kind === 'sign' || (sign === 'in' && kind === 'identifier'));
+  }
+
+  #accept(sign: string): boolean {
+    const accepted = this.#is(sign);
+    if (accepted) this.#at += 1;
+    return accepted;
+  }
+
+  #expect(sign: string): void {
+    const token = this.#take();
+    if (token.kind !== 'sign' || token.text !== sign) throw mismatch(token, `'${sign}'`);
+  }
+
+  #identifier(): Token {
+    const token = this.#take();
+    if (token.kind !== 'identifier') throw mismatch(token, 'IDENTIFIER');
+    return token;
+  }
+
+  /** Items between commas up to a closing sign; a trailing comma is allowed. */
+  #sequence<T>(end: string, item: () => T): T[] {
+    const items: T[] = [];
+    while (!this.#is(end)) {
+      items.push(item());
+      if (!this.#accept(',')) break;
+    }
+    this.#expect(end);
+    return items;
+  }
+
+  #expression(): Expression {
+    this.#depth += 1;
+    if (this.#depth > MAX_DEPTH) {
+      throw new ExpressionError(this.#peek().at, `Syntax error: expression recursion limit exceeded: ${MAX_DEPTH}`);
+    }
+    const condition = this.#binary(0);
+    const { at } = this.#peek();
+    const whole = this.#accept('?') ? this.#conditional(at, condition) : condition;
+    this.#depth -= 1;
+    return whole;
+  }
+
+  #conditional(at: number, condition: Expression): Expression {
+    const yes = this.#binary(0);
+    this.#expect(':');
+    return operator(at, '_?_:_', condition, yes, this.#expression());
+  }
+
+  #binary(level: number): Expression {
+    const signs = PRECEDENCE[level];
+    if (signs === undefined) return this.#unary();
+    let left = this.#binary(level + 1);
     for (;;) {
-      const sign = signs.find(is);
+      const sign = signs.find((one) => this.#is(one));
       if (sign === undefined) return left;
-      const token = take();
-      const right = binary(level + 1);
-      const named = sign === 'in' ? '@in' : `_${sign}_`;
-      left = { kind: 'call', at: token.at, name: named, target: undefined, args: [left, right] };
+      const { at } = this.#take();
+      left = operator(at, sign === 'in' ? '@in' : `_${sign}_`, left, this.#binary(level + 1));
     }
   }
 
-  function unary(): Expression {
-    const token = peek();
-    if (accept('!')) return { kind: 'call', at: token.at, name: '!_', target: undefined, args: [unary()] };
-    if (is('-')) {
-      const next = tokens[at + 1];
-      if (next?.kind === 'constant' && (next.type === 'int' || next.type === 'double')) {
-        at += 2;
-        const value = next.type === 'int' ? -(next.value as bigint) : -(next.value as number);
-        return members({ kind: 'constant', at: token.at, value, type: next.type });
-      }
-      at += 1;
-      return { kind: 'call', at: token.at, name: '-_', target: undefined, args: [unary()] };
+  #unary(): Expression {
+    const { at } = this.#peek();
+    if (this.#accept('!')) return operator(at, '!_', this.#unary());
+    if (!this.#accept('-')) return this.#members(this.#primary());
+    const next = this.#peek();
+    if (next.kind !== 'constant' || (next.type !== 'int' && next.type !== 'double')) {
+      return operator(at, '-_', this.#unary());
     }
-    return members(primary());
+    this.#take();
+    const value = -(next.value as bigint | number);
+    return this.#members({ kind: 'constant', at, value, type: next.type });
   }
 
-  function members(start: Expression): Expression {
+  #members(start: Expression): Expression {
     let of = start;
     for (;;) {
-      const sign = peek();
-      if (accept('.')) {
-        const optional = accept('?');
-        const token = take();
-        if (token.kind !== 'name' && token.kind !== 'quoted') throw fail(token, 'IDENTIFIER');
-        const field = token.kind === 'quoted' ? token.text.slice(1, -1) : token.text;
-        if (!optional && token.kind === 'name' && is('(')) of = call(of, token, take());
-        else if (is('{') && dotted(of) !== undefined && /^[A-Z]/.test(field))
-          of = object(`${dotted(of)}.${field}`, token.at);
-        else of = { kind: 'field', at: sign.at, of, field, test: false, optional };
-      } else if (accept('[')) {
-        const optional = accept('?');
-        const index = expression();
-        expect(']');
-        of = { kind: 'call', at: sign.at, name: optional ? '_[?_]' : '_[_]', target: undefined, args: [of, index] };
+      const { at } = this.#peek();
+      if (this.#accept('.')) of = this.#member(of, at);
+      else if (this.#accept('[')) {
+        const name = this.#accept('?') ? '_[?_]' : '_[_]';
+        const index = this.#expression();
+        this.#expect(']');
+        of = operator(at, name, of, index);
       } else return of;
     }
   }
 
-  function dotted(of: Expression): string | undefined {
-    if (of.kind === 'name') return of.name;
-    if (of.kind !== 'field' || of.optional) return undefined;
-    const left = dotted(of.of);
-    return left === undefined ? undefined : `${left}.${of.field}`;
+  #member(of: Expression, at: number): Expression {
+    const optional = this.#accept('?');
+    const token = this.#take();
+    if (token.kind !== 'identifier' && token.kind !== 'quoted') throw mismatch(token, 'IDENTIFIER');
+    if (!optional && token.kind === 'identifier' && this.#is('(')) return this.#call(of, token);
+    const field = token.kind === 'quoted' ? token.text.slice(1, -1) : token.text;
+    const scope = dottedName(of);
+    if (this.#is('{') && scope !== undefined && isTypeName(field)) return this.#object(`${scope}.${field}`, token.at);
+    return { kind: 'select', at, of, field, test: false, optional };
   }
 
-  function list(end: string): Expression[] {
-    const items: Expression[] = [];
-    while (!is(end)) {
-      items.push(expression());
-      if (!accept(',')) break;
-    }
-    expect(end);
-    return items;
-  }
-
-  function primary(): Expression {
-    const token = take();
-    if (token.kind === 'constant') return { kind: 'constant', at: token.at, value: token.value, type: token.type };
-    if (token.kind === 'sign') {
-      if (token.text === '(') {
-        const inner = expression();
-        expect(')');
+  #primary(): Expression {
+    const token = this.#take();
+    const { at } = token;
+    if (token.kind === 'constant') return { kind: 'constant', at, value: token.value, type: token.type };
+    if (token.kind === 'identifier') return this.#named(token);
+    switch (token.kind === 'sign' ? token.text : '') {
+      case '(': {
+        const inner = this.#expression();
+        this.#expect(')');
         return inner;
       }
-      if (token.text === '[') return listLiteral(token.at);
-      if (token.text === '{') return mapLiteral(token.at);
-      if (token.text === '.') return named(name());
-    }
-    if (token.kind === 'name') return named(token);
-    const expected =
-      "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
-    throw fail(token, expected);
-  }
-
-  function named(token: Token): Expression {
-    if (RESERVED.has(token.text))
-      throw new ExpressionError(token.at, `Syntax error: reserved identifier: ${token.text}`);
-    if (is('(')) return call(undefined, token, take());
-    if (is('{') && /^[A-Z]/.test(token.text)) return object(token.text, token.at);
-    return { kind: 'name', at: token.at, name: token.text };
-  }
-
-  function listLiteral(start: number): Expression {
-    const items: { value: Expression; optional: boolean }[] = [];
-    while (!is(']')) {
-      const optional = accept('?');
-      items.push({ value: expression(), optional });
-      if (!accept(',')) break;
-    }
-    expect(']');
-    return { kind: 'list', at: start, items };
-  }
-
-  function mapLiteral(start: number): Expression {
-    const entries: { key: Expression; value: Expression; optional: boolean }[] = [];
-    while (!is('}')) {
-      const optional = accept('?');
-      const key = expression();
-      expect(':');
-      entries.push({ key, value: expression(), optional });
-      if (!accept(',')) break;
-    }
-    expect('}');
-    return { kind: 'map', at: start, entries };
-  }
-
-  function object(type: string, start: number): Expression {
-    expect('{');
-    const fields: { name: string; value: Expression }[] = [];
-    while (!is('}')) {
-      const field = name().text;
-      expect(':');
-      fields.push({ name: field, value: expression() });
-      if (!accept(',')) break;
-    }
-    expect('}');
-    return { kind: 'object', at: start, name: type, fields };
-  }
-
-  function call(target: Expression | undefined, { text: called, at: from }: Token, open: Token): Expression {
-    const args = list(')');
-    return macro(target, called, args, from) ?? { kind: 'call', at: open.at, name: called, target, args };
-  }
-
-  const variable = (of: Expression | undefined): string => {
-    if (of?.kind === 'name') return of.name;
-    throw new ExpressionError(of?.at ?? 0, 'argument must be a simple name');
-  };
-
-  function macro(
-    target: Expression | undefined,
-    called: string,
-    args: readonly Expression[],
-    from: number,
-  ): Expression | undefined {
-    const [first, second, third, fourth] = args;
-    if (target === undefined) {
-      if (called !== 'has' || args.length !== 1 || first === undefined) return undefined;
-      if (first.kind !== 'field' || first.optional)
-        throw new ExpressionError(first.at, 'invalid argument to has() macro');
-      return { ...first, test: true };
-    }
-    if (called === 'bind' && target.kind === 'name' && target.name === 'cel' && args.length === 3) {
-      if (second === undefined || third === undefined) return undefined;
-      return { kind: 'bind', at: from, name: variable(first), value: second, body: third };
-    }
-    const loop = (macro_: Macro, names: readonly string[], body: Expression, filter?: Expression): Expression => ({
-      kind: 'loop',
-      at: from,
-      macro: macro_,
-      range: target,
-      names,
-      filter,
-      body,
-    });
-    switch (called) {
-      case 'all':
-      case 'exists':
-      case 'exists_one':
-      case 'existsOne': {
-        const kind = called === 'existsOne' ? 'exists_one' : called;
-        if (args.length === 2 && second !== undefined) return loop(kind, [variable(first)], second);
-        if (args.length === 3 && third !== undefined) return loop(kind, [variable(first), variable(second)], third);
-        return undefined;
-      }
-      case 'filter':
-        return args.length === 2 && second !== undefined ? loop('filter', [variable(first)], second) : undefined;
-      case 'map':
-        if (args.length === 2 && second !== undefined) return loop('map', [variable(first)], second);
-        if (args.length === 3 && third !== undefined) return loop('map', [variable(first)], third, second);
-        return undefined;
-      case 'optMap':
-      case 'optFlatMap':
-        return args.length === 2 && second !== undefined ? loop(called, [variable(first)], second) : undefined;
-      case 'transformList':
-      case 'transformMap':
-      case 'transformMapEntry':
-        if (args.length === 3 && third !== undefined) return loop(called, [variable(first), variable(second)], third);
-        if (args.length === 4 && fourth !== undefined) {
-          return loop(called, [variable(first), variable(second)], fourth, third);
-        }
-        return undefined;
+      case '[':
+        return { kind: 'list', at, items: this.#sequence(']', () => this.#item()) };
+      case '{':
+        return { kind: 'map', at, entries: this.#sequence('}', () => this.#entry()) };
+      case '.':
+        return this.#named(this.#identifier());
       default:
-        return undefined;
+        throw mismatch(token, PRIMARY);
     }
   }
 
-  const whole = expression();
-  const end = peek();
-  if (end.kind !== 'end') {
-    throw new ExpressionError(end.at, `Syntax error: extraneous input '${end.text}' expecting <EOF>`);
+  #item(): Item {
+    const optional = this.#accept('?');
+    return { value: this.#expression(), optional };
   }
-  return whole;
-}
 
-/** An error with its line, as the server prints it. */
-export function pointed(text: string, { at, message }: ExpressionError): string {
-  const before = text.slice(0, at).split('\n');
-  const column = before.at(-1)?.length ?? 0;
-  const line = text.split('\n')[before.length - 1] ?? '';
-  return `ERROR: <input>:${before.length}:${column + 1}: ${message}\n | ${line}\n | ${'.'.repeat(column)}^`;
+  #entry(): Entry {
+    const { value: key, optional } = this.#item();
+    this.#expect(':');
+    return { key, value: this.#expression(), optional };
+  }
+
+  #named(token: Token): Expression {
+    const { at, text: name } = token;
+    if (RESERVED_WORDS.has(name)) throw new ExpressionError(at, `Syntax error: reserved identifier: ${name}`);
+    if (this.#is('(')) return this.#call(undefined, token);
+    return this.#is('{') && isTypeName(name) ? this.#object(name, at) : { kind: 'identifier', at, name };
+  }
+
+  #call(target: Expression | undefined, { text: name, at: start }: Token): Expression {
+    const { at } = this.#take();
+    const args = this.#sequence(')', () => this.#expression());
+    return expandMacro(target, name, args, start) ?? { kind: 'call', at, name, target, args };
+  }
+
+  #object(name: string, at: number): Expression {
+    this.#expect('{');
+    this.#sequence('}', () => {
+      this.#identifier();
+      this.#expect(':');
+      this.#expression();
+    });
+    return { kind: 'object', at, name };
+  }
 }

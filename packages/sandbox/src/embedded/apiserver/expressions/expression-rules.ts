@@ -11,9 +11,9 @@ import {
   type StatusCause,
 } from '@drydock/kube/testing/api-server';
 import { type Compiled, compileExpression } from './expression-compiler.ts';
-import { ExpressionError } from './expression-parser.ts';
+import { CostLimitError, EvaluationError, ExpressionError } from './expression-errors.ts';
 import { type Type, typeOfSchema } from './expression-types.ts';
-import { EvaluationError, fromJson, Optional, type Value } from './expression-values.ts';
+import { fromJson, Optional, type Value } from './expression-values.ts';
 
 /** One entry of `x-kubernetes-validations`. */
 interface Rule {
@@ -27,10 +27,10 @@ interface Rule {
 
 interface Prepared {
   readonly rule: Rule;
-  /** Undefined: it does not compile, and was stored before anybody looked. */
+  /** Undefined if the rule does not compile: it was stored without this check. */
   readonly compiled: Compiled | undefined;
   readonly message: Compiled | undefined;
-  /** It compares with the old value, so it is not evaluated without one. */
+  /** A transition rule compares with the old value, so it is not evaluated without one. */
   readonly transition: boolean;
 }
 
@@ -39,7 +39,7 @@ function variables(schema: Schema, optional: boolean): Readonly<Record<string, T
   return { self, oldSelf: optional ? { kind: 'optional', of: self } : self };
 }
 
-/** Why a rule of a schema does not compile, as the server says it; undefined: it does. */
+/** Why a rule of a schema does not compile, in the server's words; undefined if it compiles. */
 export function ruleProblem(
   text: string,
   schema: Schema,
@@ -58,7 +58,6 @@ export function ruleProblem(
 
 const prepared = new WeakMap<Schema, readonly Prepared[]>();
 
-/** The rules of one place. */
 function rulesOf(schema: Schema): readonly Prepared[] {
   const known = prepared.get(schema);
   if (known !== undefined) return known;
@@ -88,7 +87,7 @@ function prepare(rule: Rule, schema: Schema): Prepared {
 
 const has = new WeakMap<Schema, boolean>();
 
-/** Whether a schema has rules anywhere: most have none. */
+/** Whether a schema has rules at any depth. Most have none, so their values are not walked. */
 function hasRules(schema: Schema): boolean {
   const known = has.get(schema);
   if (known !== undefined) return known;
@@ -104,8 +103,8 @@ function hasRules(schema: Schema): boolean {
 }
 
 /**
- * What the rules of a schema reject. With `ratcheting`, a rule about what did not change since `old` only warns, unless it is one about changes; without it
- * (undefined) all of them refuse.
+ * What the rules of a schema reject. With `ratcheting`, a rule that rejects a value which equals the one in `old` only warns, unless it is a transition rule;
+ * without it, each rejection is a violation.
  */
 export function ruleViolations(
   value: unknown,
@@ -156,12 +155,12 @@ function evaluated(
 ): StatusCause | undefined {
   const field = fieldOf(path, rule.fieldPath);
   const type = schema.type ?? 'object';
-  const invalid = (said: string): StatusCause => ({
+  const invalid = (text: string): StatusCause => ({
     reason: 'FieldValueInvalid',
-    message: `Invalid value: ${JSON.stringify(type)}: ${said}`,
+    message: `Invalid value: ${JSON.stringify(type)}: ${text}`,
     field,
   });
-  const said = (rule.message ?? '').trim() === '' ? rule.rule.trim() : (rule.message ?? '').trim();
+  const text = (rule.message ?? '').trim() === '' ? rule.rule.trim() : (rule.message ?? '').trim();
   if (compiled === undefined) {
     return invalid(
       `rule compile error: compilation failed: ${ruleProblem(rule.rule, schema, rule.optionalOldSelf === true) ?? ''}`,
@@ -175,15 +174,15 @@ function evaluated(
     if (!(error instanceof EvaluationError)) throw error;
     if (error.message.startsWith('no such overload')) {
       return invalid(
-        `call arguments did not match a supported operator, function or macro signature for rule: ${said}`,
+        `call arguments did not match a supported operator, function or macro signature for rule: ${text}`,
       );
     }
-    if (error.message.includes('cost limit')) {
+    if (error instanceof CostLimitError) {
       return invalid(
-        `validation failed due to running out of cost budget, no further validation rules will be run: ${said}`,
+        `validation failed due to running out of cost budget, no further validation rules will be run: ${text}`,
       );
     }
-    return invalid(`${error.message} evaluating rule: ${said}`);
+    return invalid(`${error.message} evaluating rule: ${text}`);
   }
   return refusal(rule, failureText(rule, message, values), type, field);
 }
@@ -201,20 +200,20 @@ function failureText(rule: Rule, message: Compiled | undefined, values: Readonly
   return own === '' ? `failed rule: ${rule.rule.trim()}` : own;
 }
 
-function refusal({ reason }: Rule, said: string, type: string, field: string): StatusCause {
+function refusal({ reason }: Rule, text: string, type: string, field: string): StatusCause {
   switch (reason) {
     case 'FieldValueForbidden':
-      return { reason, message: `Forbidden: ${said}`, field };
+      return { reason, message: `Forbidden: ${text}`, field };
     case 'FieldValueRequired':
-      return { reason, message: `Required value: ${said}`, field };
+      return { reason, message: `Required value: ${text}`, field };
     case 'FieldValueDuplicate':
       return { reason, message: `Duplicate value: ${JSON.stringify(type)}`, field };
     default:
-      return { reason: 'FieldValueInvalid', message: `Invalid value: ${JSON.stringify(type)}: ${said}`, field };
+      return { reason: 'FieldValueInvalid', message: `Invalid value: ${JSON.stringify(type)}: ${text}`, field };
   }
 }
 
-/** The path of a rule's place with what the rule points to. */
+/** The path of a rule's schema, with the rule's `fieldPath`. */
 function fieldOf(path: string, more: string | undefined): string {
   const whole = path + (more ?? '').replaceAll(/\['([^']+)'\]/g, '.$1');
   const field = whole.startsWith('.') ? whole.slice(1) : whole;

@@ -34,7 +34,7 @@ const SIMPLE_TYPES = [
   'decision',
 ] as const;
 
-/** A type without parts. */
+/** A type without type arguments. */
 export type Simple = (typeof SIMPLE_TYPES)[number];
 
 export const DYN: Type = { kind: 'dyn' };
@@ -65,7 +65,7 @@ export function typeOfSchema(schema: Schema, name = 'object'): Type {
   }
 }
 
-/** Texts of these formats have types of their own. */
+/** The types of strings with these formats. */
 export const FORMATS: Readonly<Record<string, Simple>> = {
   'date-time': 'timestamp',
   date: 'timestamp',
@@ -73,7 +73,24 @@ export const FORMATS: Readonly<Record<string, Simple>> = {
   byte: 'bytes',
 };
 
-/** A type as errors name it. */
+/** The names of types, where they differ from those in signatures. */
+export const TYPE_NAMES: Readonly<Record<string, string>> = {
+  timestamp: 'google.protobuf.Timestamp',
+  duration: 'google.protobuf.Duration',
+  quantity: 'kubernetes.Quantity',
+  url: 'kubernetes.URL',
+  ip: 'net.IP',
+  cidr: 'net.CIDR',
+  semver: 'kubernetes.Semver',
+  format: 'kubernetes.NamedFormat',
+  authorizer: 'kubernetes.authorization.Authorizer',
+  pathCheck: 'kubernetes.authorization.PathCheck',
+  groupCheck: 'kubernetes.authorization.GroupCheck',
+  resourceCheck: 'kubernetes.authorization.ResourceCheck',
+  decision: 'kubernetes.authorization.Decision',
+};
+
+/** A type as error messages show it. */
 export function typeText(type: Type): string {
   switch (type.kind) {
     case 'list':
@@ -82,42 +99,16 @@ export function typeText(type: Type): string {
       return `map(${typeText(type.key)}, ${typeText(type.of)})`;
     case 'optional':
       return `optional_type(${typeText(type.of)})`;
-    case 'object':
-      return 'object';
     case 'parameter':
       return type.name;
-    case 'timestamp':
-      return 'google.protobuf.Timestamp';
-    case 'duration':
-      return 'google.protobuf.Duration';
-    case 'quantity':
-      return 'kubernetes.Quantity';
-    case 'url':
-      return 'kubernetes.URL';
-    case 'ip':
-      return 'net.IP';
-    case 'cidr':
-      return 'net.CIDR';
-    case 'semver':
-      return 'kubernetes.Semver';
-    case 'format':
-      return 'kubernetes.NamedFormat';
-    case 'authorizer':
-    case 'pathCheck':
-    case 'groupCheck':
-    case 'resourceCheck':
-    case 'decision':
-      return `kubernetes.authorization.${type.kind.charAt(0).toUpperCase()}${type.kind.slice(1)}`;
     default:
-      return type.kind;
+      return TYPE_NAMES[type.kind] ?? type.kind;
   }
 }
 
-const SIMPLE: ReadonlyMap<string, Simple> = new Map(SIMPLE_TYPES.map((one) => [one, one]));
-
 /** Reads the notation of signatures: `int`, `list<A>`, `map<A,B>`, `optional<A>`; single capitals are parameters. */
 export function readType(text: string): Type {
-  const simple = SIMPLE.get(text);
+  const simple = SIMPLE_TYPES.find((one) => one === text);
   if (simple !== undefined) return { kind: simple };
   if (/^[A-Z]$/.test(text)) return { kind: 'parameter', name: text };
   const [, kind, inner = ''] = /^(list|map|optional)<(.*)>$/.exec(text) ?? [];
@@ -129,10 +120,10 @@ export function readType(text: string): Type {
   throw new TypeError(`no type: ${text}`);
 }
 
-/** Parameters that signatures were matched with. */
+/** The types that the parameters of a signature stand for. */
 export type Bindings = Map<string, Type>;
 
-/** Whether a value of a type can stand where a signature has another one; parameters are bound on the way. */
+/** Whether a signature's type takes values of a given type. Binds the parameters of the signature. */
 export function matches(wanted: Type, given: Type, bound: Bindings): boolean {
   if (wanted.kind === 'parameter') {
     const known = bound.get(wanted.name);
@@ -153,14 +144,12 @@ export function matches(wanted: Type, given: Type, bound: Bindings): boolean {
       const other = given as typeof wanted;
       return matches(wanted.key, other.key, bound) && matches(wanted.of, other.of, bound);
     }
-    case 'object':
-      return true;
     default:
       return true;
   }
 }
 
-/** A type with its parameters replaced by what they were bound to. */
+/** A type with its parameters replaced by what they are bound to. */
 export function bind(type: Type, bound: Bindings): Type {
   switch (type.kind) {
     case 'parameter':
@@ -175,7 +164,7 @@ export function bind(type: Type, bound: Bindings): Type {
   }
 }
 
-/** One type for two: the same one, or anything. */
+/** The common type of two types: the same type, or `dyn`. */
 export function joined(a: Type, b: Type): Type {
   if (a.kind === 'null' && b.kind !== 'null') return b.kind === 'object' || b.kind === 'dyn' ? b : DYN;
   if (b.kind === 'null' && a.kind !== 'null') return a.kind === 'object' || a.kind === 'dyn' ? a : DYN;
