@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import {
   asRefusal,
   checkMethod,
-  enveloped,
-  faultXml,
+  faultAnswer,
   type Interceptor,
   notAuthenticated,
   type Refusal,
   resetConnection,
+  soapAnswer,
   type TransferInterceptor,
   type VCenterServer,
   type WireAnswer,
@@ -17,7 +17,6 @@ import type { Fault } from '../../switchboard-types.ts';
 import { type CallEntry, CallLog, endEntry, type UploadEntry } from './call-log.ts';
 import { type CallRule, RuleTable, refusalOf } from './call-rules.ts';
 
-const XML_TYPE = { 'content-type': 'text/xml; charset=utf-8' };
 const DOWN = '<html><body><h1>503 Service Unavailable</h1>The server is starting.</body></html>';
 
 /** An upload that a rule cut off. */
@@ -139,9 +138,7 @@ export class CallSwitch {
       world.endTask(task, { ...(error === undefined ? {} : { error }), ...(result === undefined ? {} : { result }) });
     };
     void finish();
-    const inner = `<returnval type="Task">${task.ref.value}</returnval>`;
-    const bytes = Buffer.from(enveloped(`<${method}Response xmlns="urn:vim25">${inner}</${method}Response>`));
-    return { status: 200, headers: XML_TYPE, bytes };
+    return soapAnswer(method, `<returnval type="Task">${task.ref.value}</returnval>`);
   }
 
   readonly interceptTransfer: TransferInterceptor = async (transfer, receive) => {
@@ -243,10 +240,6 @@ async function* gated(
       await stop();
     }
   }
-}
-
-function faultAnswer(refused: Refusal): WireAnswer {
-  return { status: 500, headers: XML_TYPE, bytes: Buffer.from(enveloped(faultXml(refused))) };
 }
 
 function errorOf(done: WireAnswer | undefined): Refusal | undefined {
