@@ -221,7 +221,9 @@ class WireServer implements VCenterServer {
       return serveTransfer(desk, this.#options.interceptTransfer, request, response, pathname);
     const bytes = await readBody(request);
     if (bytes === undefined) {
-      response.writeHead(413, { connection: 'close' }).end('request body above 64 MiB');
+      response.writeHead(413).end('request body above 64 MiB');
+      // Read on: a connection that is closed under a body breaks before its sender has seen the answer.
+      request.resume();
       return;
     }
     if (pathname.startsWith('/rest') || pathname.startsWith('/api') || request.method !== 'POST') {
@@ -250,7 +252,7 @@ const EMPTY = { folders: [], datastores: [], networks: [], clusters: [], tags: [
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of request) {
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     const bytes = chunk as Buffer;
     size += bytes.length;
     if (size > MOST_BYTES) return undefined;
