@@ -7,6 +7,7 @@ export type { Status, StatusCause } from '../../status-object.ts';
 export { canonical, isObject, type JsonObject, listOf, objectOf, own, put, shown, without } from './json.ts';
 export { kindOfCrd, METADATA, type ServedKind, whole } from './kinds.ts';
 export { metadataOf, nameOf, seconds, withMetadata } from './metadata.ts';
+export { LABEL, LABEL_1035, NAME_RULES } from './name-rules.ts';
 export { jsonPatch, mergePatch } from './patches.ts';
 export type { Admission, OtherRequest, ServerPorts } from './ports.ts';
 export {
@@ -16,6 +17,7 @@ export {
   expired,
   invalid,
   invalidOptions,
+  noObject,
   notFound,
   notServed,
   Refusal,

@@ -3,8 +3,8 @@ import { jsonEqual } from '../../json/json-equal.ts';
 import type { StatusCause } from '../../status-object.ts';
 import { isObject, type JsonObject, listOf, objectOf, without } from './json.ts';
 import type { ServedKind } from './kinds.ts';
+import { LABEL_VALUE, NAME_RULES, nameProblem, qualifiedProblem } from './name-rules.ts';
 import { invalid } from './refusal.ts';
-import type { KindRules } from './rules.ts';
 
 /** The object's metadata. */
 export function metadataOf(object: JsonObject): JsonObject {
@@ -28,52 +28,6 @@ export function seconds(date: Date): string {
   return date.toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
-const LABEL_1035 = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
-const KEY_NAME = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
-const LABEL_VALUE = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
-
-const SAID = {
-  subdomain:
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
-  label:
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
-  dns1035:
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
-  key: "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
-  value:
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
-} as const;
-
-/** Why a name will not do; undefined: it will. */
-function nameProblem(name: string, rule: KindRules['names']): string | undefined {
-  switch (rule) {
-    case 'path':
-      if (name === '.' || name === '..') return `may not be '${name}'`;
-      return ['/', '%'].map((one) => (name.includes(one) ? `may not contain '${one}'` : '')).find((one) => one !== '');
-    case 'label':
-    case 'dns1035':
-      if (name.length > 63) return 'must be no more than 63 characters';
-      return (rule === 'label' ? LABEL : LABEL_1035).test(name) ? undefined : SAID[rule];
-    default:
-      if (name.length > 253) return 'must be no more than 253 characters';
-      return SUBDOMAIN.test(name) ? undefined : SAID.subdomain;
-  }
-}
-
-/** Why a label key, an annotation key or a finalizer is no qualified name; undefined: it is one. */
-function qualifiedProblem(key: string): string | undefined {
-  const [name = '', prefix, more] = key.split('/').toReversed();
-  if (more !== undefined)
-    return "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
-  if (prefix === '') return 'prefix part must be non-empty';
-  if (prefix !== undefined && !SUBDOMAIN.test(prefix)) return `prefix part ${SAID.subdomain}`;
-  if (name === '') return 'name part must be non-empty';
-  if (name.length > 63) return 'name part must be no more than 63 characters';
-  return KEY_NAME.test(name) ? undefined : SAID.key;
-}
-
 const ANNOTATION_BYTES = 256 * 1024;
 
 /** What is wrong with names, labels, annotations and finalizers. */
@@ -93,7 +47,7 @@ export function metadataViolations(object: JsonObject, kind: ServedKind): Status
     if (problem !== undefined) causes.push(wrong('metadata.labels', key, problem));
     const text = String(value);
     if (text.length > 63) causes.push(wrong('metadata.labels', value, 'must be no more than 63 characters'));
-    else if (!LABEL_VALUE.test(text)) causes.push(wrong('metadata.labels', value, SAID.value));
+    else if (!LABEL_VALUE.test(text)) causes.push(wrong('metadata.labels', value, NAME_RULES.value));
   }
   let size = 0;
   for (const [key, value] of Object.entries(objectOf(metadata['annotations']))) {

@@ -1,4 +1,4 @@
-import type { StatusCause } from '@drydock/kube/testing/api-server';
+import { LABEL, LABEL_1035, NAME_RULES, type StatusCause } from '@drydock/kube/testing/api-server';
 
 // Causes of refusals in the words of the server's field errors.
 
@@ -41,18 +41,12 @@ function valueText(value: unknown): string {
   return JSON.stringify(value) ?? 'null';
 }
 
-const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
-const LABEL_1035 = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
-
-const LABEL_SAID =
-  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
-
 /** A name that is a DNS label. */
 export function label(field: string, value: unknown): readonly StatusCause[] {
   const text = String(value);
   return [
     ...(text.length > 63 ? [wrong(field, value, 'must be no more than 63 characters')] : []),
-    ...(LABEL.test(text) ? [] : [wrong(field, value, LABEL_SAID)]),
+    ...(LABEL.test(text) ? [] : [wrong(field, value, NAME_RULES.label)]),
   ];
 }
 

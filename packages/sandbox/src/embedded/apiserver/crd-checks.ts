@@ -4,6 +4,7 @@ import {
   jsonEqual,
   listOf,
   metadataOf,
+  NAME_RULES,
   objectOf,
   type Schema,
   type StatusCause,
@@ -20,8 +21,6 @@ import { ruleProblem } from './expressions/expression-rules.ts';
 export const CLEANUP = 'customresourcecleanup.apiextensions.k8s.io';
 
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
-const DNS_1035 =
-  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 
 /** What is wrong with a CRD; `optionalOldSelf` says whether rules may have optional old values. */
 export function crdViolations(
@@ -88,7 +87,7 @@ function nameViolations(names: JsonObject): StatusCause[] {
       return;
     }
     if (isLabel1035(mixed ? text.toLowerCase() : text)) return;
-    const said = `${mixed ? 'may have mixed case, but should otherwise match: ' : ''}${DNS_1035}`;
+    const said = `${mixed ? 'may have mixed case, but should otherwise match: ' : ''}${NAME_RULES.dns1035}`;
     causes.push(wrong(`spec.names.${field}`, value, said));
   };
   check('plural', names['plural'], false);
@@ -100,7 +99,7 @@ function nameViolations(names: JsonObject): StatusCause[] {
     ['categories', names['categories']],
   ] as const) {
     for (const [at, one] of listOf(what).entries()) {
-      if (!isLabel1035(String(one))) causes.push(wrong(`spec.names.${list}[${at}]`, one, DNS_1035));
+      if (!isLabel1035(String(one))) causes.push(wrong(`spec.names.${list}[${at}]`, one, NAME_RULES.dns1035));
     }
   }
   if (names['kind'] !== undefined && names['kind'] === names['listKind']) {
@@ -145,7 +144,7 @@ function versionViolations(spec: JsonObject, old: JsonObject | undefined, option
     if (names.has(version['name'])) unique = false;
     names.add(version['name']);
     if (!isLabel1035(textOf(version['name'])))
-      causes.push(wrong(`spec.versions[${at}].name`, version['name'], DNS_1035));
+      causes.push(wrong(`spec.versions[${at}].name`, version['name'], NAME_RULES.dns1035));
   }
   if (!unique) causes.push(wrong('spec.versions', internal, 'must contain unique version names'));
   const stored = versions.filter((one) => one['storage'] === true).length;

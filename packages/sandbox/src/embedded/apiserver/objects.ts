@@ -52,6 +52,12 @@ export { RequestRefused } from './contract.ts';
 /** What the history keeps: older resourceVersions are 410, as after the compactions of a real server. */
 const HISTORY = { changes: 10_000, bytes: 64 << 20 };
 
+/** Paths of the resources that are not served. */
+const NOT_SERVED_PATHS = NOT_SERVED.map((resource) => {
+  const [group = '', version = '', plural = ''] = resource.split('/');
+  return { resource, path: new RegExp(`^/apis/${group}/${version}/(?:namespaces/[^/]+/)?${plural}(?:[/?]|$)`) };
+});
+
 /** The objects half of an API server, with Kubernetes' own kinds and the namespaces that every cluster has. */
 export function createObjectServer(options: ObjectServerOptions = {}): ObjectServer {
   const { era = 'E2' } = options;
@@ -177,8 +183,8 @@ export function createObjectServer(options: ObjectServerOptions = {}): ObjectSer
   const objects: ObjectServer = {
     answer: async (request): Promise<ObjectsAnswer> => {
       try {
-        const missing = NOT_SERVED.find((one) => isUnder(request.path, one));
-        if (missing !== undefined) return refusalOf(notImplemented(missing));
+        const missing = NOT_SERVED_PATHS.find(({ path }) => path.test(request.path));
+        if (missing !== undefined) return refusalOf(notImplemented(missing.resource));
         if (!isServed(kinds, request.path)) return { code: 404, body: '404 page not found\n' };
         return await inTime(server.steps(coreRequest(request)));
       } catch (error) {
@@ -249,12 +255,6 @@ function coreRequest({
   user,
 }: ObjectsRequest): Parameters<ReturnType<typeof createServer>['answer']>[0] {
   return { method, path, contentType, accept, agent, user, ...(body === undefined ? {} : { body }) };
-}
-
-/** Whether a path leads to a resource, named as `group/version/plural`. */
-function isUnder(path: string, resource: string): boolean {
-  const [group = '', version = '', plural = ''] = resource.split('/');
-  return new RegExp(`^/apis/${group}/${version}/(?:namespaces/[^/]+/)?${plural}(?:[/?]|$)`).test(path);
 }
 
 function refusalOf({ status }: Refusal): ObjectsAnswer {
