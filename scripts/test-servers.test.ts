@@ -6,7 +6,9 @@ import { scratchFolder } from '@drydock/sandbox';
 import { root } from './command.ts';
 import { backendsUsed, noteSkipped, serversReport } from './test-servers.ts';
 
-const passed = (file: string, skip?: string | boolean) => ({ file: join(root, file), skip });
+const passed = (file: string, skip?: string | boolean, type = 'test') => ({
+  ...{ file: join(root, file), skip, details: { type } },
+});
 
 test('a run lists by file the servers that were used and the tests that were skipped for want of real ones', () => {
   using folder = scratchFolder();
@@ -14,12 +16,13 @@ test('a run lists by file the servers that were used and the tests that were ski
     writeFileSync(join(folder.path, encodeURIComponent(join(root, file))), text);
   note('test/a.test.ts', 'embedded\nembedded\n');
   note('test/b.test.ts', 'real\nembedded\n');
-  const skipped = new Map<string, string[]>();
+  const skipped = new Map();
   for (const one of [
     passed('test/a.test.ts'),
     passed('test/a.test.ts', 'needs the real servers: it restarts etcd'),
     passed('test/a.test.ts', 'needs the real servers: it restarts etcd'),
     passed('test/c.test.ts', 'needs the real servers: it starts etcd'),
+    passed('test/a.test.ts', 'needs the real servers: it starts etcd', 'suite'),
     passed('test/c.test.ts', 'needs a browser'),
     passed('test/c.test.ts', true),
   ])
@@ -28,10 +31,10 @@ test('a run lists by file the servers that were used and the tests that were ski
     serversReport({ used: backendsUsed(folder.path), skipped }),
     `
 servers used:
-  test/a.test.ts: embedded, 2 tests skipped: it restarts etcd
+  test/a.test.ts: embedded, 2 tests and 1 suite skipped: it restarts etcd; it starts etcd
   test/b.test.ts: embedded, real
   test/c.test.ts: 1 test skipped: it starts etcd
-3 tests of 2 files skipped for want of the real servers; to run them: make servers test
+3 tests and 1 suite of 2 files skipped for want of the real servers; to run them: make servers test
 `,
   );
 });

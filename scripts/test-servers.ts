@@ -7,8 +7,14 @@ import { root } from './command.ts';
 export interface ServersUsed {
   /** Which back ends a test file started, by its path from the root. */
   readonly used: ReadonlyMap<string, readonly string[]>;
-  /** Tests that were skipped for want of the real servers, by their file, with the reasons. */
-  readonly skipped: ReadonlyMap<string, readonly string[]>;
+  /** What was skipped for want of the real servers, by its file. */
+  readonly skipped: ReadonlyMap<string, readonly SkippedTest[]>;
+}
+
+/** A test, or a suite, whose tests the runner never sees. */
+interface SkippedTest {
+  readonly type: 'test' | 'suite';
+  readonly reason: string;
 }
 
 /** Reads what the sandboxes of a run noted, a file for each test file (see note-test-file.js). */
@@ -25,36 +31,45 @@ export function backendsUsed(folder: string): ServersUsed['used'] {
 interface PassedTest {
   readonly file?: string | undefined;
   readonly skip?: string | boolean | undefined;
+  readonly details: { readonly type?: string | undefined };
 }
 
-/** Adds a test to `skipped` if it was skipped for want of the real servers. */
-export function noteSkipped(skipped: Map<string, string[]>, { file: path = '', skip }: PassedTest): void {
+/** Adds a test or suite to `skipped` if it was skipped for want of the real servers. */
+export function noteSkipped(skipped: Map<string, SkippedTest[]>, { file: path = '', skip, details }: PassedTest): void {
   if (typeof skip !== 'string' || !skip.startsWith(NEEDS_REAL)) return;
   const file = relative(root, path);
-  const reasons = skipped.get(file) ?? [];
-  reasons.push(skip.slice(NEEDS_REAL.length));
-  skipped.set(file, reasons);
+  const all = skipped.get(file) ?? [];
+  all.push({ type: details.type === 'suite' ? 'suite' : 'test', reason: skip.slice(NEEDS_REAL.length) });
+  skipped.set(file, all);
 }
 
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
-/** Which servers each file used and what it skipped; the last line says how many tests were skipped for want of the real servers, and which command runs them. */
+/** `2 tests and 1 suite`. */
+function countedByType(skipped: readonly SkippedTest[]): string {
+  const counts = (['test', 'suite'] as const).map((type) => {
+    const count = skipped.filter((one) => one.type === type).length;
+    return count === 0 ? [] : [counted(count, type)];
+  });
+  return counts.flat().join(' and ');
+}
+
+/** Which servers each file used and what it skipped; the last line counts what was skipped for want of the real servers, and names the command that runs it. */
 export function serversReport({ used, skipped }: ServersUsed): string {
   const files = [...new Set([...used.keys(), ...skipped.keys()])].sort();
   const lines = files.map((file) => {
-    const reasons = skipped.get(file) ?? [];
+    const mine = skipped.get(file) ?? [];
+    const reasons = new Set(mine.map(({ reason }) => reason));
     const what = [
       ...(used.get(file) ?? []),
-      ...(reasons.length === 0
-        ? []
-        : [`${counted(reasons.length, 'test')} skipped: ${[...new Set(reasons)].join('; ')}`]),
+      ...(mine.length === 0 ? [] : [`${countedByType(mine)} skipped: ${[...reasons].join('; ')}`]),
     ];
     return `  ${file}: ${what.join(', ')}\n`;
   });
-  const count = [...skipped.values()].reduce((sum, { length }) => sum + length, 0);
+  const all = [...skipped.values()].flat();
   const closing =
-    count === 0
+    all.length === 0
       ? ''
-      : `${counted(count, 'test')} of ${counted(skipped.size, 'file')} skipped for want of the real servers; to run them: make servers test\n`;
+      : `${countedByType(all)} of ${counted(skipped.size, 'file')} skipped for want of the real servers; to run them: make servers test\n`;
   return lines.length === 0 ? '' : `\nservers used:\n${lines.join('')}${closing}`;
 }

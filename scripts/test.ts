@@ -116,7 +116,7 @@ events.on('test:summary', ({ file, success }) => {
   if (file === undefined && success) process.exitCode = 0;
 });
 if (whole) events.compose(slowestFiles).pipe(createWriteStream(timesOfThisRun()));
-const skipped = new Map<string, string[]>();
+const skipped: Parameters<typeof noteSkipped>[0] = new Map();
 events.on('test:pass', (data) => noteSkipped(skipped, data));
 events.compose(spec()).pipe(process.stdout);
 process.once('beforeExit', () => process.stdout.write(serversReport({ used: backendsUsed(serverLogs), skipped })));

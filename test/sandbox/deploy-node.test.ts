@@ -73,7 +73,7 @@ test('FIND-24 deploy/node: the API server takes everything, with no field that i
 });
 
 test('FIND-24 deploy/node: its pods are refused in any other namespace that enforces the baseline', {
-  skip: withoutRealServers('the embedded API server does not enforce Pod Security'),
+  skip: withoutRealServers('the embedded API server lacks the Pod Security levels baseline and restricted'),
 }, async () => {
   const labels = { 'pod-security.kubernetes.io/enforce': 'baseline' };
   await client.create(Namespace, { metadata: { name: 'others', labels } });

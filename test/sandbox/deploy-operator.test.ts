@@ -76,7 +76,7 @@ test('the API server takes everything, with no field that it does not know', asy
 });
 
 test('its pods are as restricted as a namespace can ask for', {
-  skip: withoutRealServers('the embedded API server does not enforce Pod Security'),
+  skip: withoutRealServers('the embedded API server lacks the Pod Security levels baseline and restricted'),
 }, async () => {
   await createPod(pod);
   await assert.rejects(

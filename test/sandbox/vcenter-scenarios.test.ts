@@ -59,7 +59,8 @@ const BACKENDS: Readonly<Record<string, () => Promise<{ readonly vcenter: VCente
 };
 
 for (const [backend, start] of Object.entries(BACKENDS)) {
-  const skip = backend === 'real' && withoutRealServers("govmomi's simulator passes the same scenarios");
+  const skip =
+    backend === 'real' && withoutRealServers("it asks govmomi's simulator; the embedded vCenter passes the same suite");
   suite(`vCenter scenarios against the ${backend} vCenter`, { skip }, () => {
     let sandbox: { readonly vcenter: VCenterEndpoint } & AsyncDisposable;
     let vcenter: VCenter;

@@ -27,7 +27,7 @@ for (const backend of backends)
     const again = sim.client();
     await again.login();
     await board.createVm({ name: 'kept', folder: '/DC0/vm', template: true, extraConfig: { mark: '1' } });
-    await board.restart({ downMs: 200 });
+    await board.restart({ downMs: 2_000 });
     const first = await again.call(TIME).catch(() => again.call(TIME));
     assert.equal(first.status, 503);
     const back = await until('the end of the outage', async () => {

@@ -12,24 +12,20 @@ export interface ServerProgram {
 /** Modification time and size of a source: cheap to compare, and enough in a checkout. */
 type Stamp = readonly [mtimeMs: number, size: number];
 
-interface Manifest {
-  readonly inputs: Readonly<Record<string, Stamp>>;
-}
-
 /**
  * A server's main module as one file of JavaScript, which starts in a sixth of the CPU time of a hundred TypeScript modules. It is bundled
  * in the checkout when a source has changed, and kept in the cache with its compiled code; where esbuild is not installed, the module runs
- * as it is.
+ * as it is. The stamps of the sources are the first line of the bundle, so that one rename replaces both.
  */
-export async function serverProgram(main: string): Promise<ServerProgram> {
+export async function serverProgram(main: string, cache: string = cacheDirectory()): Promise<ServerProgram> {
   const direct: ServerProgram = { args: [...QUIET, main], env: {} };
   if (!main.endsWith('.ts')) return direct;
-  const folder = join(cacheDirectory(), 'embedded');
+  const folder = join(cache, 'embedded');
   const name = `${basename(main, '.ts')}-${createHash('sha256').update(main).digest('hex').slice(0, 12)}`;
-  const [bundle, manifest] = [join(folder, `${name}.mjs`), join(folder, `${name}.json`)];
-  if (!isFresh(manifest)) {
+  const bundle = join(folder, `${name}.mjs`);
+  if (!isFresh(bundle)) {
     try {
-      await makeBundle(main, bundle, manifest);
+      await makeBundle(main, bundle);
     } catch {
       return direct;
     }
@@ -44,10 +40,14 @@ function stampOf(file: string): Stamp | undefined {
   return stat === undefined ? undefined : [stat.mtimeMs, stat.size];
 }
 
-function isFresh(manifest: string): boolean {
+const STAMPS = '//stamps ';
+
+function isFresh(bundle: string): boolean {
   try {
-    const { inputs } = JSON.parse(readFileSync(manifest, 'utf8')) as Manifest;
-    return Object.entries(inputs).every(([file, [mtime, size]]) => {
+    const text = readFileSync(bundle, 'utf8');
+    if (!text.startsWith(STAMPS)) return false;
+    const stamps = JSON.parse(text.slice(STAMPS.length, text.indexOf('\n'))) as Readonly<Record<string, Stamp>>;
+    return Object.entries(stamps).every(([file, [mtime, size]]) => {
       const stamp = stampOf(file);
       return stamp?.[0] === mtime && stamp[1] === size;
     });
@@ -57,29 +57,33 @@ function isFresh(manifest: string): boolean {
 }
 
 /** Bundles under a name of its own and renames: several processes may do it at once. */
-async function makeBundle(main: string, bundle: string, manifest: string): Promise<void> {
+async function makeBundle(main: string, bundle: string): Promise<void> {
   const { build } = await import('esbuild');
-  const folder = dirname(bundle);
-  mkdirSync(folder, { recursive: true });
-  const unfinished = join(folder, `${basename(bundle)}.unfinished.${process.pid}`);
+  const stamps: Record<string, Stamp | undefined> = {};
+  const { outputFiles } = await build({
+    ...{ entryPoints: [main], write: false, bundle: true, logLevel: 'silent' },
+    ...{ platform: 'node', format: 'esm', target: 'node24', legalComments: 'none' },
+    absWorkingDir: dirname(main),
+    plugins: [
+      {
+        name: 'stamps',
+        setup: (made) =>
+          made.onLoad({ filter: /.*/, namespace: 'file' }, ({ path }) => {
+            // Before it is read: a source that changes while it is bundled leaves a stale stamp, never a stale bundle.
+            stamps[path] = stampOf(path);
+            return { contents: readFileSync(path), loader: 'default' };
+          }),
+      },
+    ],
+    // Recorded data lies beside the sources.
+    define: { 'import.meta.dirname': JSON.stringify(dirname(main)) },
+    banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
+  });
+  const unfinished = `${bundle}.unfinished.${process.pid}`;
+  mkdirSync(dirname(bundle), { recursive: true });
   try {
-    const { metafile } = await build({
-      ...{ entryPoints: [main], outfile: unfinished, bundle: true, metafile: true, logLevel: 'silent' },
-      ...{ platform: 'node', format: 'esm', target: 'node24', legalComments: 'none' },
-      absWorkingDir: dirname(main),
-      // Recorded data lies beside the sources.
-      define: { 'import.meta.dirname': JSON.stringify(dirname(main)) },
-      banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
-    });
-    const inputs = Object.keys(metafile.inputs).map((file) => join(dirname(main), file));
-    const stamps = inputs.flatMap((file) => {
-      const stamp = stampOf(file);
-      return stamp === undefined ? [] : [[file, stamp] as const];
-    });
+    writeFileSync(unfinished, `${STAMPS}${JSON.stringify(stamps)}\n${outputFiles[0]?.text ?? ''}`);
     renameSync(unfinished, bundle);
-    const written = `${manifest}.unfinished.${process.pid}`;
-    writeFileSync(written, JSON.stringify({ inputs: Object.fromEntries(stamps) } satisfies Manifest));
-    renameSync(written, manifest);
   } finally {
     rmSync(unfinished, { force: true });
   }

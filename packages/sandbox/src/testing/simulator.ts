@@ -104,8 +104,11 @@ const BACKENDS: Readonly<Record<Backend, (scratch: string) => Promise<Started>>>
 export const backends: readonly Backend[] = ['embedded', 'real'];
 
 /** Why tests of a back end are skipped, or false: the embedded one is always there. */
-export function skips(backend: Backend): string | false {
-  return backend === 'real' && withoutRealServers("govmomi's simulator gives the same answers");
+export function skips(
+  backend: Backend,
+  why = "it asks govmomi's simulator; the embedded vCenter is asked the same by the test before",
+): string | false {
+  return backend === 'real' && withoutRealServers(why);
 }
 
 /** Starts a back end with nothing else. */

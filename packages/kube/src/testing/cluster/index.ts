@@ -24,6 +24,7 @@ export {
   expired,
   invalid,
   invalidOptions,
+  noObject,
   notFound,
   notServed,
   Refusal,
@@ -33,6 +34,6 @@ export { type KindRules, type RuleContext, Undecodable } from './rules.ts';
 export { itemSchema, keySchema, mapKeys, type Schema, type Settled, settle, UNKNOWN } from './schema.ts';
 export { createServer, type Server, type ServerAnswer, type ServerRequest, STRATEGIC_MERGE_PATCH } from './server.ts';
 export { inTime, type Steps, waitFor } from './steps.ts';
-export { createStore, type Store, type StoredEvent, storeId } from './store.ts';
+export { createStore, type Store, type StoredEvent, type StoreOptions, storeId } from './store.ts';
 export { correlated, violations } from './validation.ts';
 export type { Listener } from './watching.ts';

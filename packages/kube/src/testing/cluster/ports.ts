@@ -63,3 +63,14 @@ export interface ServerPorts {
     version: string,
   ) => Steps<readonly JsonObject[]>;
 }
+
+/** Stored objects in the version of a request. */
+export function* inVersion(
+  ports: ServerPorts,
+  kind: ServedKind,
+  version: string,
+  objects: readonly JsonObject[],
+): Steps<readonly JsonObject[]> {
+  if (objects.length === 0 || ports.convert === undefined || ports.converts?.(kind) !== true) return objects;
+  return yield* ports.convert(kind, objects, version);
+}

@@ -1,7 +1,7 @@
 import type { JsonObject } from './json.ts';
 import { apiVersionOf, type ServedKind, served } from './kinds.ts';
 import { metadataOf } from './metadata.ts';
-import type { ServerPorts } from './ports.ts';
+import { inVersion, type ServerPorts } from './ports.ts';
 import { badRequest, expired, invalidOptions, Refusal } from './refusal.ts';
 import { fieldMatcher, labelMatcher, type Matcher } from './selectors.ts';
 import type { Steps } from './steps.ts';
@@ -57,9 +57,8 @@ export function* list(store: Store, target: ReadTarget, ports: ServerPorts = {})
   const page = limit > 0 ? rest.slice(0, limit) : rest;
   const last = page.at(-1);
   const more = last !== undefined && page.length < rest.length;
-  const inVersion = ports.converts?.(kind) === true ? ports.convert : undefined;
-  const raw = page.map(([, object]) => object);
-  const items = inVersion === undefined || raw.length === 0 ? raw : yield* inVersion(kind, raw, version);
+  const stored = page.map(([, object]) => object);
+  const items = yield* inVersion(ports, kind, version, stored);
   const selected = (query.get('labelSelector') ?? '') !== '' || (query.get('fieldSelector') ?? '') !== '';
   return {
     apiVersion: apiVersionOf(kind, version),

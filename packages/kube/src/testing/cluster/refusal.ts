@@ -110,3 +110,10 @@ export function serverError(message: string): Refusal {
 export function expired(message: string, metadata?: unknown): Refusal {
   return new Refusal({ code: 410, reason: 'Expired', message, ...(metadata === undefined ? {} : { metadata }) });
 }
+
+/** What Go's decoder says of JSON that is no object; `given` in its words: array, bool, number, string. */
+export function noObject(given: string): string {
+  const type =
+    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+  return `json: cannot unmarshal ${given} into Go value of type ${type}`;
+}

@@ -6,9 +6,9 @@ import { isObject, type JsonObject, objectOf, shown } from './json.ts';
 import { apiVersionOf, type ServedKind, served } from './kinds.ts';
 import { nameOf } from './metadata.ts';
 import { jsonPatch, mergePatch } from './patches.ts';
-import type { ServerPorts } from './ports.ts';
+import { inVersion, type ServerPorts } from './ports.ts';
 import { list, type ReadTarget } from './reads.ts';
-import { badRequest, invalid, invalidOptions, notFound, notServed, Refusal } from './refusal.ts';
+import { badRequest, invalid, invalidOptions, noObject, notFound, notServed, Refusal } from './refusal.ts';
 import { atOnce, type Steps } from './steps.ts';
 import { type Store, storeId } from './store.ts';
 import { type Listener, watch } from './watching.ts';
@@ -286,17 +286,6 @@ function mapOf(patch: unknown): JsonObject {
 /** As kubectl patches what it has no schema for locally; for the kinds of Kubernetes itself. */
 export const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 
-/** Stored objects in the version of a request. */
-export function* inVersion(
-  ports: ServerPorts,
-  kind: ServedKind,
-  version: string,
-  objects: readonly JsonObject[],
-): Steps<readonly JsonObject[]> {
-  if (ports.convert === undefined || ports.converts?.(kind) !== true) return objects;
-  return yield* ports.convert(kind, objects, version);
-}
-
 function badDryRun(options: string, dryRun: readonly string[]): Refusal {
   const message = `Unsupported value: ${JSON.stringify(dryRun)}: supported values: "All"`;
   return invalidOptions(options, 'dryRun', 'FieldValueNotSupported', message);
@@ -325,10 +314,7 @@ function bodyOf({ kind, version }: Route, { body }: ServerRequest): JsonObject {
     badRequest(`the object provided is unrecognized (must be of type ${kind.kind}): ${said}`);
   if (body !== undefined && !isObject(body)) {
     const given = Array.isArray(body) ? 'array' : body === null ? 'null' : typeof body;
-    const type =
-      'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
-    const said = `json: cannot unmarshal ${given} into Go value of type ${type}`;
-    throw unrecognized(`couldn't get version/kind; json parse error: ${said} (${hexOf(body)})`);
+    throw unrecognized(`couldn't get version/kind; json parse error: ${noObject(given)} (${hexOf(body)})`);
   }
   const object = objectOf(body);
   const apiVersion = apiVersionOf(kind, version);

@@ -1,3 +1,4 @@
+import { exactText } from '../../json/exact-integers.ts';
 import { type JsonObject, objectOf } from './json.ts';
 import type { ServedKind } from './kinds.ts';
 import { expired } from './refusal.ts';
@@ -51,11 +52,28 @@ interface Shelf {
   sorted: readonly string[] | undefined;
 }
 
-/** An empty store that remembers so many changes (all by default). */
-export function createStore(remembers: number = Number.POSITIVE_INFINITY): Store {
+/** How a store remembers and commits changes. */
+export interface StoreOptions {
+  /** The history keeps at least so many of the last changes, and at most twice as many; all by default. */
+  readonly changes?: number;
+  /** The same bound in bytes (JSON) of overwritten and removed objects, which only the history holds. It wins over `changes`. */
+  readonly bytes?: number;
+  /** Makes a change durable before any reader, watch or subscriber sees it. What it throws the writer gets, and the store is as before. */
+  readonly commit?: (event: StoredEvent) => void;
+}
+
+interface RememberedEvent extends StoredEvent {
+  /** Size of `old`: nothing but the history holds it. */
+  readonly bytes: number;
+}
+
+/** An empty store. */
+export function createStore(options: StoreOptions = {}): Store {
+  const { changes: mostChanges = Number.POSITIVE_INFINITY, bytes: mostBytes, commit } = options;
   const shelves = new Map<ServedKind, Shelf>();
   const subscribers = new Set<(event: StoredEvent) => void>();
-  let history: StoredEvent[] = [];
+  let history: RememberedEvent[] = [];
+  let historyBytes = 0;
   let version = 1;
   let compacted = 0;
 
@@ -69,12 +87,34 @@ export function createStore(remembers: number = Number.POSITIVE_INFINITY): Store
     return made;
   };
 
-  const record = (event: StoredEvent): void => {
-    history.push(event);
-    if (history.length > 2 * remembers) {
-      compacted = history[history.length - remembers - 1]?.version ?? compacted;
-      history = history.slice(-remembers);
+  /** Cuts the history where it is twice as long as it may be, so that each change is moved once on average. */
+  const trim = (): void => {
+    const isHeavy = mostBytes !== undefined && historyBytes > 2 * mostBytes;
+    if (history.length <= 2 * mostChanges && !isHeavy) return;
+    let first = history.length;
+    historyBytes = 0;
+    while (first > 0 && history.length - first < mostChanges) {
+      const { bytes } = history[first - 1] as RememberedEvent;
+      if (mostBytes !== undefined && historyBytes + bytes > mostBytes) break;
+      historyBytes += bytes;
+      first -= 1;
     }
+    compacted = history[first - 1]?.version ?? compacted;
+    history = history.slice(first);
+  };
+
+  /** Makes a change of a shelf: commits it, then publishes it. */
+  const publish = (own: Shelf, event: StoredEvent): void => {
+    const { id, old, now } = event;
+    const bytes = mostBytes === undefined || old === undefined ? 0 : Buffer.byteLength(exactText(old));
+    commit?.(event);
+    version = event.version;
+    if (now === undefined || old === undefined) own.sorted = undefined;
+    if (now === undefined) own.objects.delete(id);
+    else own.objects.set(id, now);
+    history.push({ ...event, bytes });
+    historyBytes += bytes;
+    trim();
     for (const on of [...subscribers]) on(event);
   };
 
@@ -123,21 +163,14 @@ export function createStore(remembers: number = Number.POSITIVE_INFINITY): Store
     put: (kind, id, object) => {
       const own = shelf(kind);
       const old = own.objects.get(id);
-      version += 1;
-      const now = atVersion(object, version);
-      if (old === undefined) own.sorted = undefined;
-      own.objects.set(id, now);
-      record({ version, kind: base(kind), id, ...(old === undefined ? {} : { old }), now });
+      const now = atVersion(object, version + 1);
+      publish(own, { version: version + 1, kind: base(kind), id, ...(old === undefined ? {} : { old }), now });
       return now;
     },
     remove: (kind, id) => {
       const own = shelf(kind);
       const old = own.objects.get(id);
-      if (old === undefined) return;
-      version += 1;
-      own.objects.delete(id);
-      own.sorted = undefined;
-      record({ version, kind: base(kind), id, old });
+      if (old !== undefined) publish(own, { version: version + 1, kind: base(kind), id, old });
     },
     since: (kind, at) => {
       known(at);
@@ -145,6 +178,7 @@ export function createStore(remembers: number = Number.POSITIVE_INFINITY): Store
     },
     compact: () => {
       history = [];
+      historyBytes = 0;
       compacted = version;
     },
     subscribe: (on) => {

@@ -7,7 +7,7 @@ import { openAuditLog } from './audit-log.ts';
 import { bootstrapState } from './bootstrap-state.ts';
 import { type DiscoveryDocuments, discoveryDocuments } from './discovery-documents.ts';
 import { listen } from './https-listener.ts';
-import { createObjectServer, type StoredState, type UserInfo } from './objects.ts';
+import { createObjectServer, type UserInfo } from './objects.ts';
 import { openApiDocuments } from './openapi-documents.ts';
 import { createAuthorizer } from './rbac-authorizer.ts';
 import { createTokenIssuer } from './service-account-tokens.ts';
@@ -57,13 +57,14 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const { stateFile } = options;
   const kept = stateFile === undefined ? undefined : readState(stateFile);
   const state = kept ?? bootstrapState(new Date(), options.clientCa);
+  const log = stateFile === undefined ? undefined : starting.use(openStateLog(stateFile, state));
   const objects = starting.use(
     createObjectServer({
       ...{ era: options.era, state },
+      ...(log === undefined ? {} : { commit: (change) => log.append(change) }),
       ...(options.workloads === undefined ? {} : { workloads: true, controllers: { rootCa: options.clientCa } }),
     }),
   );
-  if (stateFile !== undefined) keepState(starting, stateFile, objects, objects.snapshot());
   if (options.workloads !== undefined) starting.use(startWorkloadSimulator(objects, options.workloads));
   const authorizer = starting.use(createAuthorizer(objects));
   const issuer = createTokenIssuer(objects, options.tokenKey, () => Date.now());
@@ -98,14 +99,4 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   url = `https://${options.host}:${listener.port}`;
   const running = starting.move();
   return { url, [Symbol.asyncDispose]: () => running.disposeAsync() };
-}
-
-function keepState(
-  starting: AsyncDisposableStack,
-  file: string,
-  objects: ReturnType<typeof createObjectServer>,
-  state: StoredState,
-): void {
-  const log = starting.use(openStateLog(file, state));
-  starting.use(objects.subscribe((change) => log.append(change)));
 }

@@ -167,4 +167,6 @@ export interface ObjectServerOptions {
   readonly workloads?: boolean;
   /** What was stored before a restart; older resourceVersions are 410. */
   readonly state?: StoredState;
+  /** Makes a change durable before anything shows it. If it throws, nothing has changed, and `answer` rejects. */
+  readonly commit?: (change: StoredChange) => void;
 }

@@ -49,14 +49,24 @@ import { convertByWebhook, convertsByWebhook } from './webhook-conversion.ts';
 export type * from './contract.ts';
 export { RequestRefused } from './contract.ts';
 
-/** How many changes are remembered: older resourceVersions are 410, as after the compactions of a real server. */
-const REMEMBERED = 10_000;
+/** What the history keeps: older resourceVersions are 410, as after the compactions of a real server. */
+const HISTORY = { changes: 10_000, bytes: 64 << 20 };
+
+/** Paths of the resources that are not served. */
+const NOT_SERVED_PATHS = NOT_SERVED.map((resource) => {
+  const [group = '', version = '', plural = ''] = resource.split('/');
+  return { resource, path: new RegExp(`^/apis/${group}/${version}/(?:namespaces/[^/]+/)?${plural}(?:[/?]|$)`) };
+});
 
 /** The objects half of an API server, with Kubernetes' own kinds and the namespaces that every cluster has. */
 export function createObjectServer(options: ObjectServerOptions = {}): ObjectServer {
   const { era = 'E2' } = options;
   const clock = options.clock ?? systemClock;
-  const store = createStore(REMEMBERED);
+  const { commit } = options;
+  const store = createStore({
+    ...HISTORY,
+    ...(commit === undefined ? {} : { commit: (event: StoredEvent) => commit(changeOf(event)) }),
+  });
   const kinds: ServedKind[] = [];
   const kindOf = (group: string, plural: string): ServedKind | undefined =>
     kinds.find((one) => one.group === group && one.plural === plural);
@@ -170,27 +180,11 @@ export function createObjectServer(options: ObjectServerOptions = {}): ObjectSer
       ? undefined
       : startObjectControllers({ store, kinds, server: () => server, rootCa: options.controllers.rootCa });
 
-  const stored = (kind: ServedKind, id: string, object: JsonObject): StoredObject => {
-    const { namespace } = metadataOf(object);
-    return {
-      group: kind.group,
-      plural: kind.plural,
-      namespace: typeof namespace === 'string' ? namespace : undefined,
-      name: nameOf(object) === '' ? id.slice(id.indexOf('/') + 1) : nameOf(object),
-      object: served(object, kind, kind.storageVersion ?? kind.versions[0] ?? ''),
-    };
-  };
-
-  const change = ({ version, kind, id, old, now }: StoredEvent): StoredChange => {
-    const { object, ...place } = stored(kind, id, now ?? old ?? {});
-    return { version, ...place, ...(now === undefined ? {} : { object }) };
-  };
-
   const objects: ObjectServer = {
     answer: async (request): Promise<ObjectsAnswer> => {
       try {
-        const missing = NOT_SERVED.find((one) => isUnder(request.path, one));
-        if (missing !== undefined) return refusalOf(notImplemented(missing));
+        const missing = NOT_SERVED_PATHS.find(({ path }) => path.test(request.path));
+        if (missing !== undefined) return refusalOf(notImplemented(missing.resource));
         if (!isServed(kinds, request.path)) return { code: 404, body: '404 page not found\n' };
         return await inTime(server.steps(coreRequest(request)));
       } catch (error) {
@@ -237,9 +231,9 @@ export function createObjectServer(options: ObjectServerOptions = {}): ObjectSer
     },
     snapshot: () => ({
       version: store.version,
-      objects: [...store.all()].map(([kind, id, object]) => stored(kind, id, object)),
+      objects: [...store.all()].map(([kind, id, object]) => storedObject(kind, id, object)),
     }),
-    subscribe: (listener) => store.subscribe((event) => listener(change(event))),
+    subscribe: (listener) => store.subscribe((event) => listener(changeOf(event))),
     compact: () => store.compact(),
     [Symbol.asyncDispose]: async () => {
       controllers?.[Symbol.dispose]();
@@ -261,12 +255,6 @@ function coreRequest({
   user,
 }: ObjectsRequest): Parameters<ReturnType<typeof createServer>['answer']>[0] {
   return { method, path, contentType, accept, agent, user, ...(body === undefined ? {} : { body }) };
-}
-
-/** Whether a path leads to a resource, named as `group/version/plural`. */
-function isUnder(path: string, resource: string): boolean {
-  const [group = '', version = '', plural = ''] = resource.split('/');
-  return new RegExp(`^/apis/${group}/${version}/(?:namespaces/[^/]+/)?${plural}(?:[/?]|$)`).test(path);
 }
 
 function refusalOf({ status }: Refusal): ObjectsAnswer {
@@ -295,6 +283,22 @@ function tooDeep(): ObjectsAnswer {
     code: 400,
   };
   return { code: 400, body };
+}
+
+function storedObject(kind: ServedKind, id: string, object: JsonObject): StoredObject {
+  const { namespace } = metadataOf(object);
+  return {
+    group: kind.group,
+    plural: kind.plural,
+    namespace: typeof namespace === 'string' ? namespace : undefined,
+    name: nameOf(object) === '' ? id.slice(id.indexOf('/') + 1) : nameOf(object),
+    object: served(object, kind, kind.storageVersion ?? kind.versions[0] ?? ''),
+  };
+}
+
+function changeOf({ version, kind, id, old, now }: StoredEvent): StoredChange {
+  const { object, ...place } = storedObject(kind, id, now ?? old ?? {});
+  return { version, ...place, ...(now === undefined ? {} : { object }) };
 }
 
 function bare(object: JsonObject): JsonObject {

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { parseExact } from '@drydock/kube/testing/api-server';
+import { noObject, parseExact } from '@drydock/kube/testing/api-server';
 import { ApiFailure, badRequest } from './api-failure.ts';
 import { goJsonError } from './go-json-errors.ts';
 import { decodeProtobuf } from './protobuf-decoder.ts';
@@ -73,12 +73,9 @@ export async function parseObject(bytes: Buffer, type: string | undefined, kind:
   const body = type === 'application/yaml' ? await parseYaml(text) : parseText(text);
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body;
   const found = body === null ? 'null' : Array.isArray(body) ? 'array' : typeof body;
-  const target =
-    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
   // Go reads null into anything.
   if (body === null) return {};
-  const named = found === 'boolean' ? 'bool' : found;
-  throw unreadable(bytes, kind, `json: cannot unmarshal ${named} into Go value of type ${target}`);
+  throw unreadable(bytes, kind, noObject(found === 'boolean' ? 'bool' : found));
 }
 
 /** Parses a patch. */

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf } from '@drydock/kube/testing/api-server';
+import { isObject, type JsonObject, noObject, objectOf } from '@drydock/kube/testing/api-server';
 import { Agent, request } from 'undici';
 
 /** Why a webhook could not be asked. */
@@ -84,9 +84,7 @@ function parsed(text: string): JsonObject {
     value = undefined;
   }
   if (isObject(value)) return value;
-  const type =
-    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
-  const said = `json: cannot unmarshal ${Array.isArray(value) ? 'array' : 'string'} into Go value of type ${type}`;
+  const said = noObject(Array.isArray(value) ? 'array' : 'string');
   throw new WebhookFailure(`couldn't get version/kind; json parse error: ${said}`);
 }
 

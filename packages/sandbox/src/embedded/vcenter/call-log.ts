@@ -23,30 +23,67 @@ export interface UploadEntry {
 }
 
 /** Bounds the logs; totals are never cut. */
-const LINES = 20_000;
+export const MOST_ENTRIES = 20_000;
 
 /** The most recent entries of something. */
-export class BoundedLog<T extends { readonly seq: number }> {
+export class BoundedLog<T> {
+  readonly #forgotten: (entries: readonly T[]) => void;
   #entries: T[] = [];
   #seq = 0;
+
+  /** `forgotten` hears of the entries that make room for others. */
+  constructor(forgotten: (entries: readonly T[]) => void = () => undefined) {
+    this.#forgotten = forgotten;
+  }
 
   /** Numbers an entry and keeps it. */
   add(make: (seq: number) => T): T {
     this.#seq += 1;
     const entry = make(this.#seq);
-    if (this.#entries.length >= LINES) this.#entries = this.#entries.slice(LINES / 2);
+    if (this.#entries.length >= MOST_ENTRIES) this.#forgotten(this.#entries.splice(0, MOST_ENTRIES / 2));
     this.#entries.push(entry);
     return entry;
   }
 
+  /** Entries with a greater number. */
   since(seq: number): readonly T[] {
-    return this.#entries.filter((entry) => entry.seq > seq);
+    const before = this.#seq - this.#entries.length;
+    return this.#entries.slice(Math.max(seq - before, 0));
   }
 
   reset(): void {
     this.#entries = [];
   }
 }
+
+/** Transfers in order, and how much they brought. */
+export class UploadLog {
+  readonly #log = new BoundedLog<UploadEntry>((entries) => {
+    this.#count += entries.length;
+    this.#bytes += bytesOf(entries);
+  });
+  /** What forgotten uploads add to the totals. */
+  #count = 0;
+  #bytes = 0;
+
+  begin(upload: Pick<UploadEntry, 'lease' | 'file' | 'method' | 'contentLength'>): UploadEntry {
+    const at = new Date().toISOString();
+    return this.#log.add((seq) => ({ id: String(seq), ...upload, at, bytes: 0, state: 'running' }));
+  }
+
+  totals(): { readonly count: number; readonly bytes: number; readonly uploads: readonly UploadEntry[] } {
+    const uploads = this.#log.since(0);
+    return { count: this.#count + uploads.length, bytes: this.#bytes + bytesOf(uploads), uploads };
+  }
+
+  reset(): void {
+    this.#count = 0;
+    this.#bytes = 0;
+    this.#log.reset();
+  }
+}
+
+const bytesOf = (uploads: readonly UploadEntry[]): number => uploads.reduce((sum, { bytes }) => sum + bytes, 0);
 
 /** Calls in order, and how often each method was called. */
 export class CallLog {

@@ -2,22 +2,21 @@ import { once } from 'node:events';
 import {
   asRefusal,
   checkMethod,
-  enveloped,
-  faultXml,
+  faultAnswer,
   type Interceptor,
   notAuthenticated,
   type Refusal,
   resetConnection,
+  soapAnswer,
   type TransferInterceptor,
   type VCenterServer,
   type WireAnswer,
   type WireCall,
 } from '@drydock/vsphere/testing/server';
 import type { Fault } from '../../switchboard-types.ts';
-import { type CallEntry, CallLog, endEntry, type UploadEntry } from './call-log.ts';
+import { type CallEntry, CallLog, endEntry, type UploadEntry, UploadLog } from './call-log.ts';
 import { type CallRule, RuleTable, refusalOf } from './call-rules.ts';
 
-const XML_TYPE = { 'content-type': 'text/xml; charset=utf-8' };
 const DOWN = '<html><body><h1>503 Service Unavailable</h1>The server is starting.</body></html>';
 
 /** An upload that a rule cut off. */
@@ -27,11 +26,10 @@ class DroppedUpload extends Error {}
 export class CallSwitch {
   readonly rules: RuleTable = new RuleTable();
   readonly calls: CallLog = new CallLog();
-  uploads: UploadEntry[] = [];
+  readonly uploads: UploadLog = new UploadLog();
   /** What logins are refused with while they are. */
   loginFault: Fault | undefined;
   server: VCenterServer | undefined;
-  #upload = 0;
   #downUntil = 0;
   /** The session whose call is being done; the server acts on one call at a time. */
   acting: string | undefined;
@@ -43,8 +41,7 @@ export class CallSwitch {
 
   readonly intercept: Interceptor = async (call, act) => {
     if (Date.now() < this.#downUntil) {
-      const headers = { 'content-type': 'text/html', connection: 'close' };
-      return { status: 503, headers, bytes: Buffer.from(DOWN) };
+      return { status: 503, headers: { 'content-type': 'text/html' }, bytes: Buffer.from(DOWN) };
     }
     const entry = this.calls.begin(call.method, call.session?.id);
     const rule = this.rules.take(call.method, call.text);
@@ -138,16 +135,14 @@ export class CallSwitch {
       const result = done?.task?.result;
       world.endTask(task, { ...(error === undefined ? {} : { error }), ...(result === undefined ? {} : { result }) });
     };
-    void finish();
-    const inner = `<returnval type="Task">${task.ref.value}</returnval>`;
-    const bytes = Buffer.from(enveloped(`<${method}Response xmlns="urn:vim25">${inner}</${method}Response>`));
-    return { status: 200, headers: XML_TYPE, bytes };
+    finish().catch((error: unknown) => world.endTask(task, { error: asRefusal(error) }));
+    return soapAnswer(method, `<returnval type="Task">${task.ref.value}</returnval>`);
   }
 
   readonly interceptTransfer: TransferInterceptor = async (transfer, receive) => {
     const { method, text: path, request, response, session } = transfer;
     if (Date.now() < this.#downUntil) {
-      response.writeHead(503, { 'content-type': 'text/html', connection: 'close' }).end(DOWN);
+      answerUnread(transfer, 503, DOWN, { 'content-type': 'text/html' });
       return;
     }
     const entry = this.calls.begin(method, session?.id);
@@ -169,9 +164,7 @@ export class CallSwitch {
     if (rule !== undefined && (action === 'status' || action === 'fault')) {
       upload.state = 'failed';
       endEntry(entry, rule.spec.status ?? 500);
-      response.writeHead(rule.spec.status ?? 500).end(rule.spec.body ?? '');
-      // Read on: a connection that is closed under a body breaks before its sender has seen the answer.
-      request.resume();
+      answerUnread(transfer, rule.spec.status ?? 500, rule.spec.body ?? '');
       return;
     }
     if (rule !== undefined && action === 'delay') await rule.pause(rule.spec.delayMs ?? 0, gone.signal);
@@ -200,16 +193,16 @@ export class CallSwitch {
   };
 
   #beginUpload({ headers, method = '' }: WireCall['request'], path: string): UploadEntry {
-    this.#upload += 1;
     const [lease = '', file = ''] = path.split('/').slice(-2).map(decodeURIComponent);
-    const contentLength = Number(headers['content-length'] ?? -1);
-    const at = new Date().toISOString();
-    const upload: UploadEntry = {
-      ...{ id: String(this.#upload), lease, file, method, at, contentLength, bytes: 0, state: 'running' },
-    };
-    this.uploads.push(upload);
-    return upload;
+    return this.uploads.begin({ lease, file, method, contentLength: Number(headers['content-length'] ?? -1) });
   }
+}
+
+/** Answers a transfer without its body. */
+function answerUnread({ request, response }: WireCall, status: number, body: string, headers = {}): void {
+  response.writeHead(status, headers).end(body);
+  // Read on: a connection that is closed under a body breaks before its sender has seen the answer.
+  request.resume();
 }
 
 /** The body of an upload: counted, throttled, held after n bytes, and cut after n bytes. */
@@ -243,10 +236,6 @@ async function* gated(
       await stop();
     }
   }
-}
-
-function faultAnswer(refused: Refusal): WireAnswer {
-  return { status: 500, headers: XML_TYPE, bytes: Buffer.from(enveloped(faultXml(refused))) };
 }
 
 function errorOf(done: WireAnswer | undefined): Refusal | undefined {

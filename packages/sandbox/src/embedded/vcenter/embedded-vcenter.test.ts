@@ -70,12 +70,39 @@ test('broken, bottomless and huge requests get a refusal each, and the server go
     const answer = await post(body);
     assert.ok(answer.status === 500 && /<\w+Fault /.test(answer.text), `${answer.status} ${answer.text.slice(0, 300)}`);
   }
-  assert.equal((await post(Buffer.alloc(70 << 20, 0x20)).catch(() => ({ status: 413 }))).status, 413);
+  assert.deepEqual(await post(Buffer.alloc(70 << 20, 0x20)), { status: 413, text: 'request body above 64 MiB' });
   const path = new URL('/rest/com/vmware/cis/tagging/tag', endpoint.url);
   const rest = await request(path, { method: 'POST', dispatcher, body: '{"create_spec":' });
   assert.equal(rest.statusCode, 401);
   await rest.body.dump();
   assert.match((await login('p&amp;w')).text, /<LoginResponse/);
+});
+
+test('a client that sends all of a huge request before it reads gets the refusal, and keeps its connection', async () => {
+  const { port } = new URL(endpoint.url);
+  const socket = connect({ host: '127.0.0.1', port: Number(port), ca: readFileSync(endpoint.ca, 'utf8') });
+  const broken = once(socket, 'close').then(() => assert.fail('the connection was closed under the body'));
+  const send = async (bytes: string | Buffer): Promise<void> => {
+    const written = new Promise<void>((resolve, reject) => {
+      socket.write(bytes, (error) => (error ? reject(error) : resolve()));
+    });
+    await Promise.race([written, broken]);
+  };
+  const head = (length: number): string => `POST /sdk HTTP/1.1\r\nhost: vcenter\r\ncontent-length: ${length}\r\n\r\n`;
+  await send(head(70 << 20));
+  for (let sent = 0; sent < 70; sent += 1) await send(Buffer.alloc(1 << 20, 0x20));
+  await send(head(0));
+  let text = '';
+  const answered = new Promise<readonly string[]>((resolve) => {
+    socket.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+      const statuses = text.match(/HTTP\/1\.1 \d+/g) ?? [];
+      if (statuses.length === 2) resolve(statuses);
+    });
+  });
+  assert.deepEqual(await Promise.race([answered, broken]), ['HTTP/1.1 413', 'HTTP/1.1 500']);
+  broken.catch(() => undefined);
+  socket.destroy();
 });
 
 test('five hundred connections that say nothing keep nobody else out', async () => {

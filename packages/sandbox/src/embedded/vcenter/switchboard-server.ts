@@ -169,17 +169,8 @@ function ruleRoutes(calls: CallSwitch): Readonly<Record<string, Route>> {
     'GET /calls': { run: () => calls.calls.totals() },
     'GET /calls/log': { run: ({ query }) => calls.calls.since(numberOf(query, 'since', 0)) },
     'DELETE /calls': { run: () => calls.calls.reset() },
-    'GET /uploads': {
-      run: () => {
-        const bytes = calls.uploads.reduce((sum, upload) => sum + upload.bytes, 0);
-        return { count: calls.uploads.length, bytes, uploads: calls.uploads };
-      },
-    },
-    'DELETE /uploads': {
-      run: () => {
-        calls.uploads = [];
-      },
-    },
+    'GET /uploads': { run: () => calls.uploads.totals() },
+    'DELETE /uploads': { run: () => calls.uploads.reset() },
   };
 }
 

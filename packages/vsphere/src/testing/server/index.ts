@@ -23,16 +23,7 @@ export { checkMethod } from './soap-methods.ts';
 export { faultXml, notAuthenticated, Refusal } from './soap-refusal.ts';
 export { attachedTo, ensureTag, removeTag, setTag } from './tag-inventory.ts';
 export { enveloped } from './update-page.ts';
-export {
-  type Interceptor,
-  resetConnection,
-  startVCenterServer,
-  type TransferInterceptor,
-  type VCenterServer,
-  type VCenterServerOptions,
-  type WireAnswer,
-  type WireCall,
-} from './vcenter-server.ts';
+export { startVCenterServer, type VCenterServer, type VCenterServerOptions } from './vcenter-server.ts';
 export {
   asRefusal,
   type NameEvent,
@@ -41,3 +32,12 @@ export {
   type VCenterWorld,
 } from './vcenter-world.ts';
 export { specXml } from './vim-values.ts';
+export {
+  faultAnswer,
+  type Interceptor,
+  resetConnection,
+  soapAnswer,
+  type TransferInterceptor,
+  type WireAnswer,
+  type WireCall,
+} from './wire-call.ts';

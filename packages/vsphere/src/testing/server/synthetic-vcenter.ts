@@ -1,13 +1,8 @@
 import { Misbehaviours, sendWrong } from './misbehaviour.ts';
 import type { ObjectIndex } from './object-index.ts';
-import { faultXml, Refusal } from './soap-refusal.ts';
-import { enveloped } from './update-page.ts';
-import {
-  type Interceptor,
-  type ServerObjects,
-  startVCenterServer,
-  type VCenterServerOptions,
-} from './vcenter-server.ts';
+import { Refusal } from './soap-refusal.ts';
+import { type ServerObjects, startVCenterServer, type VCenterServerOptions } from './vcenter-server.ts';
+import { faultAnswer, type Interceptor } from './wire-call.ts';
 
 /** A vCenter of machines that nobody has to compute, whose answers go wrong as a test says: see the README of this folder. */
 export interface SyntheticVCenter extends AsyncDisposable {
@@ -56,10 +51,7 @@ export async function startSyntheticVCenter(
     if (request.method === 'POST') calls.set(method, (calls.get(method) ?? 0) + 1);
     const wrong = faults.take(method);
     if (wrong === undefined) return act();
-    if (wrong.act === 'fault') {
-      const bytes = Buffer.from(enveloped(faultXml(new Refusal(wrong.fault, wrong.fields))));
-      return { status: 500, headers: { 'content-type': 'text/xml; charset=utf-8' }, bytes };
-    }
+    if (wrong.act === 'fault') return faultAnswer(new Refusal(wrong.fault, wrong.fields));
     const isUndone = wrong.act === 'reset-before' || wrong.act === 'half-open';
     const bytes = isUndone ? Buffer.alloc(0) : (await act()).bytes;
     if (!response.destroyed) await sendWrong(response, wrong, bytes);
