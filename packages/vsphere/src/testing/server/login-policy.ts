@@ -52,7 +52,9 @@ export class LoginDesk {
     if (!this.#admits(user, password)) return undefined;
     const { remoteAddress: address = '' } = request.socket;
     const agent = request.headers['user-agent'] ?? '';
-    const session = new ServerSession(this.state.world.index, { id: randomUUID(), user, kind, address, agent });
+    const idleLimitMs = this.#idleLimitMs();
+    const opened = { id: randomUUID(), user, kind, address, agent, idleLimitMs };
+    const session = new ServerSession(this.state.world.index, opened);
     this.state.sessions.set(session.id, session);
     this.counts.logins += 1;
     return session;
@@ -89,11 +91,15 @@ export class LoginDesk {
 
   /** Ends sessions that made no call for too long. */
   #endIdle(): void {
-    const seconds = Number.parseFloat(this.state.settings.get(IDLE_LIMIT) ?? '');
-    if (!(seconds > 0)) return;
-    const since = Date.now() - seconds * 1000;
+    const now = Date.now();
     for (const session of [...this.state.sessions.values()])
-      if (session.lastCall < since && session.waits.size === 0) this.end(session);
+      if (now - session.lastCall > session.idleLimitMs && session.waits.size === 0) this.end(session);
+  }
+
+  /** The limit (ms) of sessions that are opened from now on; those that are open keep theirs, as in govmomi's simulator. */
+  #idleLimitMs(): number {
+    const seconds = Number.parseFloat(this.state.settings.get(IDLE_LIMIT) ?? '');
+    return seconds > 0 ? seconds * 1000 : Number.POSITIVE_INFINITY;
   }
 
   #admits(user: string, password: string): boolean {

@@ -32,6 +32,8 @@ export class ServerSession {
   readonly at: Date = new Date();
   readonly address: string;
   readonly agent: string;
+  /** After so long without a call, it ends. */
+  readonly idleLimitMs: number;
   calls = 0;
   /** Milliseconds since the epoch. */
   lastCall: number = Date.now();
@@ -50,13 +52,17 @@ export class ServerSession {
   readonly #listed = new Map<string, Places>();
   readonly #over = new AbortController();
 
-  constructor(index: ObjectIndex, login: Pick<ServerSession, 'id' | 'user' | 'kind' | 'address' | 'agent'>) {
+  constructor(
+    index: ObjectIndex,
+    login: Pick<ServerSession, 'id' | 'user' | 'kind' | 'address' | 'agent' | 'idleLimitMs'>,
+  ) {
     this.#index = index;
     this.id = login.id;
     this.user = login.user;
     this.kind = login.kind;
     this.address = login.address;
     this.agent = login.agent;
+    this.idleLimitMs = login.idleLimitMs;
   }
 
   /** Aborted once it has ended. */

@@ -40,7 +40,10 @@ export async function answerSoap(desk: LoginDesk, waits: WaitContext, call: Wire
 async function answerWait(desk: LoginDesk, waits: WaitContext, call: WireCall, body: XmlElement): Promise<WireAnswer> {
   if (call.session === undefined) throw notAuthenticated();
   const { index } = waits;
-  const bytes = await waitForUpdates(waits, call.session, body, call.response);
+  const bytes = await waitForUpdates(waits, call.session, body, call.response).finally(() => {
+    // A session was in use for as long as it waited.
+    if (call.session !== undefined) call.session.lastCall = Date.now();
+  });
   let needed = index.now;
   for (const session of desk.state.sessions.values())
     for (const collector of session.collectors.values()) needed = Math.min(needed, collector.needs);
