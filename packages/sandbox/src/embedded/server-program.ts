@@ -66,6 +66,16 @@ async function makeBundle(main: string, bundle: string): Promise<void> {
     absWorkingDir: dirname(main),
     plugins: [
       {
+        // An import of node:http evaluates all that it exports, undici among it; a property of the module is read when it is used.
+        name: 'builtins',
+        setup: (made) => {
+          made.onResolve({ filter: /^node:/ }, ({ path }) => ({ path, namespace: 'builtin' }));
+          made.onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({
+            contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
+          }));
+        },
+      },
+      {
         name: 'stamps',
         setup: (made) =>
           made.onLoad({ filter: /.*/, namespace: 'file' }, ({ path }) => {

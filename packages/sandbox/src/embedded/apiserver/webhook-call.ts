@@ -1,5 +1,4 @@
 import { isObject, type JsonObject, noObject, objectOf } from '@drydock/kube/testing/api-server';
-import { Agent, request } from 'undici';
 
 /** Why a webhook could not be asked. */
 export class WebhookFailure extends Error {
@@ -33,6 +32,8 @@ export async function callWebhook(
   }
   const ca =
     typeof caBundle === 'string' && caBundle !== '' ? Buffer.from(caBundle, 'base64').toString('utf8') : undefined;
+  // Few sandboxes have a webhook, and every start would wait for this module.
+  const { Agent, request } = await import('undici');
   const dispatcher = new Agent({ connect: ca === undefined ? {} : { ca }, connections: 1 });
   try {
     const response = await request(shown, {
