@@ -19,7 +19,7 @@ const VERBS: Readonly<Record<string, string>> = {
 const FLAGS: Readonly<Record<string, string>> = {
   ...each(UNSAFE, 'insecure', 'insecure-skip-tls-verify', 'vcenter-insecure', 'registry-plain', 'plain'),
   ...each(CONSENT, 'yes', 'accept', 'ack', 'server-probe', 'login-now', 'show-values', 'retire-unmarked'),
-  ...each(CONSENT, 'all-on-name', 'undo', 'restart'),
+  ...each(CONSENT, 'all-on-name', 'undo', 'restart', 'force-delete'),
   ...each(SUBJECT, 'to', 'for', 'name', 'version', 'release', 'sha256', 'image', 'out', 'output-file', 'role'),
   ...each(SUBJECT, 'export'),
   ...each(SUBJECT, 'pointer', 'pointer-variable', 'target-version', 'writer', 'forget', 'until', 'wait'),
