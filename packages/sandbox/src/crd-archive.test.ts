@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -53,4 +53,23 @@ test('processes that unpack sets at the same time all find them whole', async ()
   for (const { stdin } of children) stdin.end('go');
   assert.deepEqual(await Promise.all(codes), [0, 0, 0, 0, 0, 0]);
   assert.equal(readdirSync(join(cache.path, 'crds')).length, CRD_SETS.length, 'nothing half-made is left');
+});
+
+test('a process that unpacks a set removes no folder that another one may have published meanwhile', () => {
+  using cache = scratchFolder();
+  const [set] = CRD_SETS;
+  const program = `
+    import fs from 'node:fs';
+    import { syncBuiltinESMExports } from 'node:module';
+    const { rmSync } = fs;
+    fs.rmSync = (path, options) => {
+      if (!/[.]unfinished[.]/.test(path)) process.stdout.write('removes ' + path);
+      rmSync(path, options);
+    };
+    syncBuiltinESMExports();
+    const { crdFolder } = await import(${JSON.stringify(import.meta.resolve('./crd-copy.ts'))});
+    crdFolder(${JSON.stringify(set?.name)});`;
+  const env = { ...process.env, DRYDOCK_SANDBOX_CACHE: cache.path };
+  assert.equal(execFileSync(process.execPath, ['--input-type=module', '-e', program], { env, encoding: 'utf8' }), '');
+  assert.equal(readdirSync(join(cache.path, 'crds')).length, 1);
 });

@@ -101,11 +101,16 @@ function publish(set: CrdSet, files: Readonly<Record<string, string>>): void {
   try {
     mkdirSync(unfinished, { recursive: true });
     for (const [name, text] of Object.entries(files)) writeFileSync(join(unfinished, name), text);
-    if (!crdsReady(set)) rmSync(target, { recursive: true, force: true });
-    renameSync(unfinished, target);
-  } catch (error) {
-    // Another process may have published the same files meanwhile. Those stay, because they may be in use.
-    if (!crdsReady(set)) throw error;
+    try {
+      renameSync(unfinished, target);
+    } catch (error) {
+      // Another process has published the same files meanwhile. Those stay, because they may be in use.
+      if (crdsReady(set)) return;
+      if (!existsSync(target)) throw error;
+      // A folder that lacks files was never published by a rename: nobody uses it.
+      rmSync(target, { recursive: true, force: true });
+      renameSync(unfinished, target);
+    }
   } finally {
     rmSync(unfinished, { recursive: true, force: true });
   }
