@@ -10,8 +10,10 @@ import { HISTORY_LENGTH, historyOf } from './support/differential/history-genera
 import { type LockstepPlayer, lockstepPlayer } from './support/differential/lockstep-player.ts';
 import type { ObjectKind, PlannedRequest } from './support/differential/planned-request.ts';
 import { withPlanted } from './support/differential/planted-differences.ts';
+import { recordedRequests, uncovered } from './support/differential/recorded-requests.ts';
 import { writtenKinds } from './support/differential/served-kinds.ts';
 import { shrunk } from './support/differential/shrink-history.ts';
+import { placeOf } from './support/differential/write-requests.ts';
 
 // The embedded API server is held to the real one: both get the same seeded requests in lockstep, and what they answer and what their watches see is compared. Both servers are stated
 // to differ in what support/differential/explained-differences.ts lists, and in nothing else.
@@ -84,6 +86,16 @@ suite('two embedded servers are compared', () => {
     await using player = await lockstepPlayer(one.side, other.side, kinds, explanationOf);
     const { requests, events } = await played(t, player, kinds, [1, 2]);
     assert.ok(requests === 2 * HISTORY_LENGTH && events > 20, `${requests} requests, ${events} events`);
+  });
+
+  test('histories ask all that the test suite and a kubectl session ask', () => {
+    const coverage = coverageTable();
+    for (let seed = 1; seed <= REAL.usual; seed += 1) coverage.add(historyOf(seed, kinds));
+    // Each kind is watched while histories are played.
+    coverage.add(kinds.map((kind) => ({ verb: 'watch', patch: '', kind: placeOf(kind), method: 'GET', path: '' })));
+    const recorded = recordedRequests();
+    assert.ok(recorded.length > 200, `${recorded.length} classes`);
+    assert.deepEqual(uncovered(recorded, coverage, kinds), []);
   });
 
   for (const what of DIFFERENCE_CLASSES) {

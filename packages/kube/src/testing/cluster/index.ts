@@ -6,7 +6,15 @@ export { jsonEqual } from '../../json/json-equal.ts';
 export type { Status, StatusCause } from '../../status-object.ts';
 export { canonical, isObject, type JsonObject, listOf, objectOf, own, put, shown, without } from './json.ts';
 export { kindOfCrd, METADATA, type ServedKind, whole } from './kinds.ts';
-export { metadataOf, nameOf, seconds, withMetadata } from './metadata.ts';
+export {
+  labelValueProblem,
+  metadataOf,
+  nameOf,
+  nameProblem,
+  qualifiedNameProblem,
+  seconds,
+  withMetadata,
+} from './metadata.ts';
 export { jsonPatch, mergePatch } from './patches.ts';
 export type { Admission, OtherRequest, ServerPorts } from './ports.ts';
 export {

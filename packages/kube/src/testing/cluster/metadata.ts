@@ -47,7 +47,7 @@ const SAID = {
 } as const;
 
 /** Why a name will not do; undefined: it will. */
-function nameProblem(name: string, rule: KindRules['names']): string | undefined {
+export function nameProblem(name: string, rule: KindRules['names']): string | undefined {
   switch (rule) {
     case 'path':
       if (name === '.' || name === '..') return `may not be '${name}'`;
@@ -63,7 +63,7 @@ function nameProblem(name: string, rule: KindRules['names']): string | undefined
 }
 
 /** Why a label key, an annotation key or a finalizer is no qualified name; undefined: it is one. */
-function qualifiedProblem(key: string): string | undefined {
+export function qualifiedNameProblem(key: string): string | undefined {
   const [name = '', prefix, more] = key.split('/').toReversed();
   if (more !== undefined)
     return "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
@@ -72,6 +72,12 @@ function qualifiedProblem(key: string): string | undefined {
   if (name === '') return 'name part must be non-empty';
   if (name.length > 63) return 'name part must be no more than 63 characters';
   return KEY_NAME.test(name) ? undefined : SAID.key;
+}
+
+/** Why a text is no value of a label; undefined: it is one. */
+export function labelValueProblem(text: string): string | undefined {
+  if (text.length > 63) return 'must be no more than 63 characters';
+  return LABEL_VALUE.test(text) ? undefined : SAID.value;
 }
 
 const ANNOTATION_BYTES = 256 * 1024;
@@ -89,15 +95,14 @@ export function metadataViolations(object: JsonObject, kind: ServedKind): Status
     if (problem !== undefined) causes.push(wrong('metadata.name', name, problem));
   }
   for (const [key, value] of Object.entries(objectOf(metadata['labels']))) {
-    const problem = qualifiedProblem(key);
+    const problem = qualifiedNameProblem(key);
     if (problem !== undefined) causes.push(wrong('metadata.labels', key, problem));
-    const text = String(value);
-    if (text.length > 63) causes.push(wrong('metadata.labels', value, 'must be no more than 63 characters'));
-    else if (!LABEL_VALUE.test(text)) causes.push(wrong('metadata.labels', value, SAID.value));
+    const valueProblem = labelValueProblem(String(value));
+    if (valueProblem !== undefined) causes.push(wrong('metadata.labels', value, valueProblem));
   }
   let size = 0;
   for (const [key, value] of Object.entries(objectOf(metadata['annotations']))) {
-    const problem = qualifiedProblem(key.toLowerCase());
+    const problem = qualifiedNameProblem(key.toLowerCase());
     if (problem !== undefined) causes.push(wrong('metadata.annotations', key, problem));
     size += key.length + String(value).length;
   }
@@ -106,7 +111,7 @@ export function metadataViolations(object: JsonObject, kind: ServedKind): Status
     causes.push({ reason: 'FieldValueTooLong', message, field: 'metadata.annotations' });
   }
   for (const finalizer of listOf(metadata['finalizers'])) {
-    const problem = qualifiedProblem(String(finalizer));
+    const problem = qualifiedNameProblem(String(finalizer));
     if (problem !== undefined) causes.push(wrong('metadata.finalizers', finalizer, problem));
   }
   return causes;

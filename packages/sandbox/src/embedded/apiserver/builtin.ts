@@ -6,6 +6,7 @@ import { decodeObject } from './go-codec.ts';
 import { kindRules, type RulesHost } from './kind-rules.ts';
 import { type RecordedResource, recordedServer } from './recorded.ts';
 import { schemaOfType, typeOfKind } from './recorded-schema.ts';
+import { smallKindViolations } from './small-kind-checks.ts';
 
 /** A recorded resource with its place. */
 export interface BuiltInResource {
@@ -98,6 +99,7 @@ function rulesOf(group: string, version: string, kind: string, status: boolean, 
   const type = once(() => typeOfKind(group, version, kind));
   const defaults = DEFAULTS[name];
   const own = kindRules(name, host);
+  const small = smallKindViolations(name);
   return {
     ...own,
     read: (object: JsonObject) => {
@@ -111,7 +113,10 @@ function rulesOf(group: string, version: string, kind: string, status: boolean, 
       const made = status ? { ...object, status: emptyObject(type())['status'] ?? {} } : object;
       return own.create?.(made, context) ?? made;
     },
-    violations: (object, old, context) => own.violations?.(object, old, context) ?? [],
+    violations: (object, old, context) => [
+      ...(own.violations?.(object, old, context) ?? []),
+      ...small(object, old, context),
+    ],
   };
 }
 
