@@ -12,10 +12,13 @@ export function pick<T>(random: Random, list: readonly T[]): T {
 /** Fields that decide which object a request is about, or whom it affects besides. */
 const KEPT = new Set(['apiVersion', 'kind', 'metadata.name', 'metadata.namespace', 'metadata.resourceVersion']);
 
+/** What is wrong with an object that has nothing. */
+const UNKNOWN: Place = { path: ['spec', 'unknown'], value: 'x' };
+
 /** One seeded mistake: a field is missing, null, of a wrong type, out of range, unknown, or there twice. */
 export function mistake(random: Random, object: Fields): FieldEdit {
   const places = placesOf(object, []).filter(({ path }) => !KEPT.has(path.join('.')));
-  const { path, value } = pick(random, places);
+  const { path, value } = pick<Place>(random, places.length === 0 ? [UNKNOWN] : places);
   const last = path.at(-1);
   const roll = random();
   if (roll < 0.2) return typeof last === 'number' ? { path, value: null } : { path };

@@ -92,6 +92,7 @@ export function sideState(side: ServerSide, names: ServerNames): SideState {
       return keyOf(`${group}/${plural}`, { namespace, name });
     },
     removeObject: async (path) => {
+      known.delete(path);
       const type = 'application/merge-patch+json';
       const free = { metadata: { finalizers: null } };
       await side.send({ method: 'PATCH', path, body: free, type });

@@ -22,7 +22,7 @@ export function* remove(
   ports: ServerPorts = {},
 ): Steps<{ code: number; body: JsonObject }> {
   const { kind, name } = target;
-  const policy = policyOf(options);
+  const policy = policyOf(options) ?? (kind.rules?.orphansByDefault === true ? 'Orphan' : undefined);
   const id = storeId(kind.namespaced ? target.namespace : undefined, name);
   for (;;) {
     const found = store.get(kind, id);

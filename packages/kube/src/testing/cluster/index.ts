@@ -6,6 +6,7 @@ export { jsonEqual } from '../../json/json-equal.ts';
 export type { Status, StatusCause } from '../../status-object.ts';
 export { canonical, isObject, type JsonObject, listOf, objectOf, own, put, shown, without } from './json.ts';
 export { kindOfCrd, METADATA, type ServedKind, whole } from './kinds.ts';
+export { recordUpdate } from './managers.ts';
 export {
   labelValueProblem,
   metadataOf,
@@ -29,6 +30,7 @@ export {
   Refusal,
   serverError,
 } from './refusal.ts';
+export { checkWriteOptions } from './request-options.ts';
 export { type KindRules, type RuleContext, Undecodable } from './rules.ts';
 export { itemSchema, keySchema, mapKeys, type Schema, type Settled, settle, UNKNOWN } from './schema.ts';
 export { createServer, type Server, type ServerAnswer, type ServerRequest, STRATEGIC_MERGE_PATCH } from './server.ts';

@@ -83,7 +83,11 @@ export function labelValueProblem(text: string): string | undefined {
 const ANNOTATION_BYTES = 256 * 1024;
 
 /** What is wrong with names, labels, annotations and finalizers. */
-export function metadataViolations(object: JsonObject, kind: ServedKind): StatusCause[] {
+export function metadataViolations(
+  object: JsonObject,
+  kind: ServedKind,
+  old: JsonObject | undefined = undefined,
+): StatusCause[] {
   const metadata = metadataOf(object);
   const causes: StatusCause[] = [];
   const name = nameOf(object);
@@ -113,6 +117,13 @@ export function metadataViolations(object: JsonObject, kind: ServedKind): Status
   for (const finalizer of listOf(metadata['finalizers'])) {
     const problem = qualifiedNameProblem(String(finalizer));
     if (problem !== undefined) causes.push(wrong('metadata.finalizers', finalizer, problem));
+  }
+  const before = old === undefined ? {} : metadataOf(old);
+  const added = listOf(metadata['finalizers']).filter((one) => !listOf(before['finalizers']).includes(one));
+  if (before['deletionTimestamp'] !== undefined && added.length > 0) {
+    const list = `[]string{${added.map((one) => JSON.stringify(one)).join(', ')}}`;
+    const said = 'no new finalizers can be added if the object is being deleted, found new finalizers';
+    causes.push({ reason: 'FieldValueForbidden', message: `Forbidden: ${said} ${list}`, field: 'metadata.finalizers' });
   }
   return causes;
 }

@@ -2,7 +2,8 @@ import type { JsonObject } from './json.ts';
 import type { ServedKind } from './kinds.ts';
 import { metadataOf } from './metadata.ts';
 import type { ServerPorts } from './ports.ts';
-import { badRequest, expired, invalidOptions, Refusal } from './refusal.ts';
+import { badRequest, expired, Refusal } from './refusal.ts';
+import { checkListOptions, checkNumbers } from './request-options.ts';
 import { fieldMatcher, labelMatcher, type Matcher } from './selectors.ts';
 import type { Steps } from './steps.ts';
 import type { Store } from './store.ts';
@@ -44,6 +45,9 @@ const EXPIRED =
 /** LIST: pages of `limit` in key order, all of the version of the first one. */
 export function* list(store: Store, target: ReadTarget, ports: ServerPorts = {}): Steps<JsonObject> {
   const { kind, version, query } = target;
+  checkNumbers(query);
+  labelMatcher(query.get('labelSelector') ?? '');
+  checkListOptions(query);
   const matches = matcherOf(target);
   const limit = Number(query.get('limit') ?? '0');
   const token = tokenOf(query);
@@ -95,11 +99,7 @@ function tokenOf(query: URLSearchParams): Token | undefined {
 function exactVersion(store: Store, query: URLSearchParams): number {
   const wanted = versionOf(query, (message) => badRequest(`invalid resource version: ${message}`));
   const match = query.get('resourceVersionMatch');
-  if (wanted === undefined) {
-    if (match === null) return store.version;
-    const message = 'Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided';
-    throw invalidOptions('ListOptions', 'resourceVersionMatch', 'FieldValueForbidden', message);
-  }
+  if (wanted === undefined) return store.version;
   if (wanted > store.version) {
     const said = 'Too large resource version';
     throw new Refusal({

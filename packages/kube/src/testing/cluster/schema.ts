@@ -121,10 +121,16 @@ function settled(value: unknown, schema: Schema, path: string, unknown: string[]
       const kept = nulls === 'keep' && path === '' && key === 'metadata' ? 'drop' : nulls;
       put(out, key, settled(inner, of, at, unknown, kept));
     } else if (of.default === undefined && nulls === 'keep') put(out, key, null);
-    else if (of.type === 'string' && isObject(schema.additionalProperties) && nulls === 'empty') put(out, key, '');
+    else if (of.type === 'string' && isObject(schema.additionalProperties) && (nulls === 'empty' || inMetadata(path)))
+      put(out, key, '');
   }
   for (const [key, of] of defaultedFields(schema)) {
     if (!Object.hasOwn(out, key)) put(out, key, settled(of.default, of, key, unknown, nulls));
   }
   return withDigitsOf(out, value);
+}
+
+/** Metadata is Kubernetes' own type in custom objects, too. */
+function inMetadata(path: string): boolean {
+  return path === 'metadata.labels' || path === 'metadata.annotations';
 }

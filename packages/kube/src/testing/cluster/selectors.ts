@@ -1,5 +1,6 @@
 import { type JsonObject, objectOf } from './json.ts';
 import type { ServedKind } from './kinds.ts';
+import { type LabelRequirement, parseLabelSelector } from './label-selector-parser.ts';
 import { badRequest } from './refusal.ts';
 
 /** Whether an object is selected. */
@@ -7,44 +8,33 @@ export type Matcher = (object: JsonObject) => boolean;
 
 type Labels = Readonly<Record<string, unknown>>;
 
-const REQUIREMENT =
-  /^\s*(?:!\s*(?<absent>[^\s=!<>,()]+)|(?<key>[^\s=!<>,()]+)(?:\s*(?<op>==|=|!=|>|<)\s*(?<value>[^\s=!<>,()]*)|\s+(?<in>in|notin)\s*\((?<values>[^()]*)\))?)\s*(?:,|$)/;
-
 /** Parses a label selector: `a`, `!a`, `a=b`, `a==b`, `a!=b`, `a in (b,c)`, `a notin (b)`, `n>1`, `n<2`, joined by commas. 400 for anything else. */
 export function labelMatcher(selector: string): Matcher {
-  const requirements: ((labels: Labels) => boolean)[] = [];
-  for (let rest = selector; rest.trim() !== ''; ) {
-    const match = REQUIREMENT.exec(rest);
-    if (match === null)
-      throw badRequest(`unable to parse requirement: found '${rest}', expected: ',' or 'end of string'`);
-    requirements.push(requirement(match.groups ?? {}));
-    rest = rest.slice(match[0].length);
-  }
+  const requirements = parseLabelSelector(selector).map(requirement);
   return (object) => {
     const labels = objectOf(objectOf(object['metadata'])['labels']);
     return requirements.every((one) => one(labels));
   };
 }
 
-function requirement(groups: Readonly<Record<string, string | undefined>>): (labels: Labels) => boolean {
-  const { absent, key = '', op, value = '', values } = groups;
-  if (absent !== undefined) return (labels) => !(absent in labels);
-  if (values !== undefined) {
-    const set = values.split(',').map((one) => one.trim());
-    const inside = groups['in'] === 'in';
-    return (labels) => (key in labels ? set.includes(String(labels[key])) === inside : !inside);
-  }
-  switch (op) {
-    case undefined:
-      return (labels) => key in labels;
+function requirement({ key, operator, values }: LabelRequirement): (labels: Labels) => boolean {
+  const has = (labels: Labels): boolean => Object.hasOwn(labels, key);
+  const [value = ''] = values;
+  switch (operator) {
+    case '!':
+      return (labels) => !has(labels);
+    case 'in':
+    case '=':
+      return (labels) => has(labels) && values.includes(String(labels[key]));
+    case 'notin':
     case '!=':
-      return (labels) => labels[key] !== value;
+      return (labels) => !has(labels) || !values.includes(String(labels[key]));
     case '>':
-      return (labels) => key in labels && Number(labels[key]) > Number(value);
+      return (labels) => has(labels) && Number(labels[key]) > Number(value);
     case '<':
-      return (labels) => key in labels && Number(labels[key]) < Number(value);
+      return (labels) => has(labels) && Number(labels[key]) < Number(value);
     default:
-      return (labels) => labels[key] === value;
+      return has;
   }
 }
 

@@ -7,8 +7,9 @@ import type { ServedKind } from './kinds.ts';
 import { nameOf } from './metadata.ts';
 import { jsonPatch, mergePatch } from './patches.ts';
 import type { ServerPorts } from './ports.ts';
-import { list, type ReadTarget } from './reads.ts';
-import { badRequest, invalid, invalidOptions, notFound, notServed, Refusal } from './refusal.ts';
+import { list, type ReadTarget, versionOf } from './reads.ts';
+import { badRequest, invalid, invalidOptions, notFound, notServed, Refusal, serverError } from './refusal.ts';
+import { checkWriteOptions } from './request-options.ts';
 import { atOnce, type Steps } from './steps.ts';
 import { type Store, storeId } from './store.ts';
 import { type Listener, watch } from './watching.ts';
@@ -96,8 +97,8 @@ export function createServer(
   const writer = createWriter(store, () => clock.date(), randomUUID, ports);
 
   function targetOf(route: Route, request: ServerRequest, options: string, warnings: string[]): WriteTarget {
+    checkWriteOptions(options, route.query, request.contentType === APPLY_PATCH && request.method === 'PATCH');
     const dryRun = route.query.getAll('dryRun');
-    if (dryRun.length > 0 && (dryRun.length > 1 || dryRun[0] !== 'All')) throw badDryRun(options, dryRun);
     const { kind, version, namespace, name = '', subresource, query } = route;
     return {
       kind,
@@ -107,7 +108,7 @@ export function createServer(
       subresource,
       manager: query.get('fieldManager') ?? request.agent,
       dryRun: dryRun.length > 0,
-      validation: validationOf(query, options),
+      validation: (query.get('fieldValidation') || 'Warn') as WriteTarget['validation'],
       user: request.user,
       options: {
         kind: options,
@@ -159,10 +160,10 @@ export function createServer(
       case 'GET':
         return { code: 200, body: yield* list(store, read, ports) };
       case 'POST': {
+        const target = targetOf(route, request, 'CreateOptions', warnings);
         const body = bodyOf(route, request);
         const closed = route.kind.rules?.closed?.();
         if (closed !== undefined) throw refusedCreate(route.kind, nameOf(body), closed);
-        const target = targetOf(route, request, 'CreateOptions', warnings);
         const { code, object } = yield* writer.create(target, body);
         return { code, body: answered(object, request) };
       }
@@ -180,6 +181,7 @@ export function createServer(
     if (kind.namespaced && namespace === undefined) throw notServed();
     switch (request.method) {
       case 'GET': {
+        versionOf(route.query, serverError);
         const found = store.get(kind, storeId(namespace, name));
         if (found === undefined) throw notFound(kind, name);
         if (subresource !== undefined && !kind.status) throw notServed();
@@ -187,8 +189,8 @@ export function createServer(
         return { code: 200, body: served(object, kind, version) };
       }
       case 'PUT': {
-        const body = bodyOf(route, request);
-        const { code, object } = yield* writer.replace(targetOf(route, request, 'UpdateOptions', warnings), body);
+        const target = targetOf(route, request, 'UpdateOptions', warnings);
+        const { code, object } = yield* writer.replace(target, bodyOf(route, request));
         return { code, body: answered(object, request) };
       }
       case 'PATCH': {
@@ -228,34 +230,24 @@ export function createServer(
   }
 
   function patch(route: Route, request: ServerRequest, warnings: string[]): Steps<Written> {
+    const { contentType = '' } = request;
+    const strategic = route.kind.builtIn && ports.strategicMerge !== undefined;
+    const types = [JSON_PATCH, MERGE_PATCH, ...(strategic ? [STRATEGIC_MERGE_PATCH] : []), APPLY_PATCH];
+    if (!types.includes(contentType)) throw unsupportedPatch(route.kind);
     const target = targetOf(route, request, 'PatchOptions', warnings);
-    switch (request.contentType) {
+    switch (contentType) {
       case JSON_PATCH:
         return writer.patch(target, (current) => jsonPatch(current, request.body));
       case MERGE_PATCH:
         return writer.patch(target, (current) => objectOf(mergePatch(current, mapOf(request.body))));
-      case APPLY_PATCH: {
-        if (!route.query.get('fieldManager')) {
-          const message = 'Required value: is required for apply patch';
-          throw invalidOptions('PatchOptions', 'fieldManager', 'FieldValueRequired', message);
-        }
+      case APPLY_PATCH:
         return writer.apply(target, objectOf(request.body), route.query.get('force') === 'true');
-      }
-      case STRATEGIC_MERGE_PATCH: {
-        const merge = ports.strategicMerge;
-        if (merge !== undefined && route.kind.builtIn) {
-          return writer.patch(target, (current) => merge(current, request.body, route.kind, route.version));
-        }
-        break;
-      }
+      default:
+        return writer.patch(
+          target,
+          (current) => ports.strategicMerge?.(current, request.body, route.kind, route.version) ?? current,
+        );
     }
-    const types = [JSON_PATCH, MERGE_PATCH, APPLY_PATCH].join(', ');
-    const said = `the body of the request was in an unknown format - accepted media types include: ${types}`;
-    throw new Refusal({
-      code: 415,
-      reason: 'UnsupportedMediaType',
-      ...(route.kind.builtIn ? { message: '415: Unsupported Media Type', details: {} } : { message: said }),
-    });
   }
 
   function* steps(request: ServerRequest): Steps<ServerAnswer> {
@@ -281,6 +273,16 @@ export function createServer(
       return watch(store, route, clock, listener, ports);
     },
   };
+}
+
+function unsupportedPatch({ builtIn }: ServedKind): Refusal {
+  const types = [JSON_PATCH, MERGE_PATCH, APPLY_PATCH].join(', ');
+  const said = `the body of the request was in an unknown format - accepted media types include: ${types}`;
+  return new Refusal({
+    code: 415,
+    reason: 'UnsupportedMediaType',
+    ...(builtIn ? { message: '415: Unsupported Media Type', details: {} } : { message: said }),
+  });
 }
 
 function mapOf(patch: unknown): JsonObject {
@@ -310,14 +312,6 @@ function badDryRun(options: string, dryRun: readonly string[]): Refusal {
   return invalidOptions(options, 'dryRun', 'FieldValueNotSupported', message);
 }
 
-function validationOf(query: URLSearchParams, options: string): WriteTarget['validation'] {
-  const asked = query.get('fieldValidation') ?? '';
-  if (asked === '') return 'Warn';
-  if (asked === 'Strict' || asked === 'Warn' || asked === 'Ignore') return asked;
-  const message = `Unsupported value: "${asked}": supported values: "", "Ignore", "Strict", "Warn"`;
-  throw invalidOptions(options, 'fieldValidation', 'FieldValueNotSupported', message);
-}
-
 /** What is answered for an object that was written: its metadata, where no more is asked for. */
 function answered(object: JsonObject, { accept }: ServerRequest): JsonObject {
   if (accept?.includes('as=PartialObjectMetadata;') !== true) return object;
@@ -342,7 +336,7 @@ function bodyOf({ kind, version }: Route, { body }: ServerRequest): JsonObject {
   const apiVersion = kind.group === '' ? version : `${kind.group}/${version}`;
   if (!kind.builtIn) {
     const text = JSON.stringify(object);
-    if (!object['kind']) throw unrecognized(`Object 'Kind' is missing in '${text}' (${text})`);
+    if (!object['kind']) throw unrecognized(`Object 'Kind' is missing in '${text}' (${excerpt(text)})`);
     if (object['apiVersion'] !== apiVersion) {
       const data = shown(object['apiVersion'] ?? '');
       throw badRequest(`the API version in the data (${data}) does not match the expected API version (${apiVersion})`);
@@ -363,6 +357,14 @@ function bodyOf({ kind, version }: Route, { body }: ServerRequest): JsonObject {
       ? `no kind "${name}" is registered for version "${in_}" in scheme "pkg/runtime/scheme.go:110"`
       : `converting (${in_.split('/').at(-1) ?? ''}.${name}) to (${kind.group === '' ? 'core' : kind.group.split('.')[0]}.${kind.kind}): unknown conversion`;
   throw badRequest(`${name} in version "${in_}" cannot be handled as a ${kind.kind}: ${said}`);
+}
+
+/** How much of a body a refusal shows. */
+const SHOWN = 30;
+
+function excerpt(text: string): string {
+  const bytes = Buffer.from(text);
+  return bytes.length > SHOWN ? `${bytes.subarray(0, SHOWN).toString()} ...` : text;
 }
 
 /** The first bytes of a body, as the decoder shows them. */

@@ -31,13 +31,12 @@ export function typedViolation(value: unknown, schema: Schema, path: string): st
   const { type } = schema;
   if (value === null || value === undefined) return undefined;
   if (type !== undefined && !matches(value, type)) {
-    const actual = Array.isArray(value) ? 'list' : isObject(value) ? 'map' : typeof value;
-    return `${path}: expected ${NAMES[type] ?? type}, got ${actual}`;
+    return `${path}: expected ${NAMES[type] ?? type}, got ${actual(value, type)}`;
   }
   if (Array.isArray(value)) {
     return (
       repeated(value, schema, path) ??
-      first(value, (item, at) => typedViolation(item, itemSchema(schema), `${path}[${at}]`))
+      first(value, (item, at) => typedViolation(item, itemSchema(schema), `${path}${place(item, at, schema)}`))
     );
   }
   if (!isObject(value)) return undefined;
@@ -47,6 +46,47 @@ export function typedViolation(value: unknown, schema: Schema, path: string): st
       ? `${path}.${key}: field not declared in schema`
       : typedViolation(inner, of, `${path}.${key}`);
   });
+}
+
+/** What stands where something else should, as Go prints it: each type in its own way. */
+function actual(value: unknown, wanted: string): string {
+  if (wanted === 'integer' || wanted === 'number') return goType(value);
+  return wanted === 'string' ? `&value.valueUnstructured{Value:${goSyntax(value)}}` : `&{${goText(value)}}`;
+}
+
+function goType(value: unknown): string {
+  if (Array.isArray(value)) return '[]interface {}';
+  if (isObject(value)) return 'map[string]interface {}';
+  return typeof value === 'boolean' ? 'bool' : typeof value;
+}
+
+/** `%#v`. */
+function goSyntax(value: unknown): string {
+  if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(', ')}}`;
+  if (!isObject(value)) return value === null ? 'interface {}(nil)' : JSON.stringify(value);
+  const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `map[string]interface {}{${fields.map(([key, one]) => `${JSON.stringify(key)}:${goSyntax(one)}`).join(', ')}}`;
+}
+
+/** `%v`. */
+function goText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(goText).join(' ')}]`;
+  if (!isObject(value)) return value === null ? '<nil>' : String(value);
+  const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `map[${fields.map(([key, one]) => `${key}:${goText(one)}`).join(' ')}]`;
+}
+
+/** Where an item of a list is: by its keys where it has some, else by its number. */
+function place(item: unknown, at: number, schema: Schema): string {
+  const keys = mapKeys(schema);
+  if (keys === undefined || !isObject(item)) return `[${at}]`;
+  const { properties } = itemSchema(schema);
+  const named = keys.toSorted().flatMap((key) => {
+    const value = item[key] ?? properties?.[key]?.default;
+    if (value === undefined) return [];
+    return [`${key}=${typeof value === 'object' ? '' : JSON.stringify(value)}`];
+  });
+  return `[${named.join(',')}]`;
 }
 
 function repeated(items: readonly unknown[], schema: Schema, path: string): string | undefined {

@@ -1,8 +1,10 @@
 import type { Clock } from '../../clock.ts';
-import type { JsonObject } from './json.ts';
+import { type JsonObject, without } from './json.ts';
 import type { ServerPorts } from './ports.ts';
 import { matcherOf, type ReadTarget, versionOf } from './reads.ts';
-import { invalidOptions, Refusal, serverError } from './refusal.ts';
+import { Refusal, serverError } from './refusal.ts';
+import { checkNumbers, checkWatchOptions } from './request-options.ts';
+import { labelMatcher } from './selectors.ts';
 import { inTime } from './steps.ts';
 import { atVersion, type Store, type StoredEvent } from './store.ts';
 import { served } from './writes.ts';
@@ -32,9 +34,13 @@ export function watch(
   ports: ServerPorts = {},
 ): Disposable {
   const { kind, version, query } = target;
+  checkNumbers(query);
+  labelMatcher(query.get('labelSelector') ?? '');
+  checkWatchOptions(query);
   const matches = matcherOf(target);
   const from = versionOf(query, serverError);
-  const streamed = streamsInitialEvents(query);
+  const initial = query.get('sendInitialEvents');
+  const streamed = initial === 'true';
   const bookmarks = query.get('allowWatchBookmarks') === 'true';
   const stop = new AbortController();
   const subscriptions = new DisposableStack();
@@ -77,7 +83,7 @@ export function watch(
   const bookmark = (annotations?: JsonObject): void => {
     if (!bookmarks || stop.signal.aborted) return;
     const metadata = { resourceVersion: String(reached), ...(annotations === undefined ? {} : { annotations }) };
-    send('BOOKMARK', served({ metadata }, kind, version));
+    send('BOOKMARK', served({ ...without(kind.rules?.empty?.() ?? {}, 'metadata'), metadata }, kind, version));
   };
 
   function tell(event: StoredEvent): void {
@@ -92,10 +98,10 @@ export function watch(
   }
 
   function start(): void {
-    if (from === undefined || from === 0 || streamed) {
+    if (streamed || (initial === null && (from === undefined || from === 0))) {
       for (const [, object] of store.list(kind)) if (matches(object)) send('ADDED', served(object, kind, version));
       if (streamed || from === 0) bookmark({ 'k8s.io/initial-events-end': 'true' });
-    } else for (const event of store.since(kind, from)) tell(event);
+    } else if (from !== undefined && from > 0) for (const event of store.since(kind, from)) tell(event);
     subscriptions.use(store.subscribe(tell));
   }
 
@@ -123,11 +129,4 @@ export function watch(
   }
   keepTime().catch(() => undefined);
   return { [Symbol.dispose]: end };
-}
-
-function streamsInitialEvents(query: URLSearchParams): boolean {
-  if (query.get('sendInitialEvents') !== 'true') return false;
-  if (query.get('resourceVersionMatch') === 'NotOlderThan') return true;
-  const message = 'Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan';
-  throw invalidOptions('ListOptions', 'resourceVersionMatch', 'FieldValueForbidden', message);
 }

@@ -1,6 +1,6 @@
 import { exactText } from '../../json/exact-integers.ts';
 import type { StatusCause } from '../../status-object.ts';
-import { isObject, type JsonObject, listOf, objectOf, shown, without } from './json.ts';
+import { isObject, type JsonObject, listOf, objectOf, shown, sortedKeys, without } from './json.ts';
 import { METADATA, type ServedKind } from './kinds.ts';
 import { applied, isUnchanged, type Manager, recordUpdate } from './managers.ts';
 import {
@@ -19,6 +19,7 @@ import { alreadyExists, badRequest, conflict, invalid, notFound, notServed, Refu
 import { type RuleContext, Undecodable } from './rules.ts';
 import { type Nulls, type Schema, type Settled, settle } from './schema.ts';
 import type { Steps } from './steps.ts';
+import { storageKey } from './storage-keys.ts';
 import { type Store, storeId } from './store.ts';
 import { typedViolation } from './typed.ts';
 import { violations } from './validation.ts';
@@ -167,7 +168,7 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
     const guarded = resourceVersion !== undefined && resourceVersion !== '';
     if (guarded && resourceVersion !== metadataOf(current)['resourceVersion']) throw conflict(kind, target.name);
     const base = kept(current, without(asked, 'apiVersion', 'kind'), kind);
-    const half = subresource === 'status' ? statusOf(current, base) : specOf(current, base, kind);
+    const half = subresource === 'status' ? statusOf(current, base, kind) : specOf(current, base, kind);
     const recorded =
       owners === undefined
         ? // A status write leaves metadata as it is, but what it says about metadata is what its author owns or gives up.
@@ -236,10 +237,10 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
       if (metadataOf(body)['resourceVersion']) {
         throw serverError('resourceVersion should not be set on objects to be created');
       }
-      inNamespace(target, body);
       // A status is dropped, so nobody owns it.
       const main = target.kind.status ? without(body, 'status') : body;
       const object = bareBirth(settled(target, main));
+      inNamespace(target, body);
       const as = managerOf(target, 'Update');
       return yield* created(
         target,
@@ -249,11 +250,12 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
     replace: (target, body) =>
       again(target, function* () {
         const { kind, name } = target;
+        const asked = settled(target, body);
         checkName(target, body);
         inNamespace(target, body);
         const metadata = metadataOf(body);
         if (kind.createOnPut === true && store.get(kind, idOf(target)) === undefined) {
-          const object = bareBirth(settled(target, kind.status ? without(body, 'status') : body));
+          const object = bareBirth(kind.status ? without(asked, 'status') : asked);
           const as = managerOf(target, 'Update');
           return yield* created(target, recordUpdate(nothing(kind), object, kind.schema(target.version), as, time()));
         }
@@ -261,9 +263,10 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
         const current = yield* inVersion(stored, target);
         if (metadata['uid'] !== undefined && metadata['uid'] !== metadataOf(current)['uid']) {
           const said = `UID in precondition: ${shown(metadata['uid'])}, UID in object meta: ${shown(metadataOf(current)['uid'])}`;
-          throw conflict(kind, name, `Precondition failed: ${said}`);
+          const key = storageKey(kind, target.namespace, name);
+          const stale = `invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed`;
+          throw conflict(kind, name, `StorageError: ${stale}: ${said}`);
         }
-        const asked = settled(target, body);
         if (!metadata['resourceVersion'] && !kind.builtIn) {
           const message = 'Invalid value: 0: must be specified for an update';
           const cause = { reason: 'FieldValueInvalid', message, field: 'metadata.resourceVersion' };
@@ -298,6 +301,8 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
           const type = `${typeof namespace === 'string' ? namespace : ''}/${target.name}; ${of}`;
           throw serverError(`failed to create typed patch object (${type}): ${wrong}`);
         }
+        if (nameOf(body) !== '') checkName(target, body);
+        inNamespace(target, body);
         const want = appliedHalf(target, body);
         if (target.subresource === undefined && store.get(kind, idOf(target)) === undefined) {
           const bare = withMetadata(want, {
@@ -389,7 +394,7 @@ function read(target: WriteTarget, object: JsonObject, nulls: Nulls): Settled {
 /** What the types of a kind cannot hold: the patch's fault, or that of the whole request. */
 function undecodable({ kind, version, patched }: WriteTarget, said: string, object: JsonObject): Refusal {
   if (patched === true) {
-    const text = JSON.stringify(exactText(object));
+    const text = JSON.stringify(exactText(sortedKeys(object)));
     const cause = { reason: 'FieldValueInvalid', message: `Invalid value: ${text}: ${said}`, field: 'patch' };
     return invalid({ group: '', kind: '', plural: '' }, '', [cause]);
   }
@@ -410,8 +415,12 @@ function specOf(current: JsonObject, asked: JsonObject, kind: ServedKind): JsonO
   return 'status' in current ? { ...rest, status: current['status'] } : rest;
 }
 
-function statusOf(current: JsonObject, asked: JsonObject): JsonObject {
-  const rest = without(current, 'status');
+function statusOf(current: JsonObject, asked: JsonObject, { rules }: ServedKind): JsonObject {
+  const keeps = rules?.read === undefined ? 'metadata' : rules.statusKeeps;
+  const { labels } = metadataOf(current);
+  const metadata = { ...metadataOf(asked), ...(keeps === 'labels' ? { labels } : {}) };
+  const whole = keeps === 'metadata' ? current : withMetadata(current, metadata);
+  const rest = without(whole, 'status');
   return 'status' in asked ? { ...rest, status: asked['status'] } : rest;
 }
 
@@ -422,10 +431,17 @@ function validate(target: WriteTarget, object: JsonObject, old: JsonObject | und
   for (const text of rules?.warnings?.(object, old, context) ?? []) target.warn(text);
   const found = rules?.violations?.(object, old, context) ?? [
     ...dataViolations(object, kind),
-    ...violations(object, kind.schema(version), '', old),
+    ...violations(object, kind.schema(version), '', old).filter((one) => one.reason !== DUPLICATE || !inMetadata(one)),
   ];
-  const causes = [...metadataViolations(object, kind), ...found];
+  const causes = [...metadataViolations(object, kind, old), ...found];
   if (causes.length > 0) throw invalid(kind, nameOf(object), causes);
+}
+
+const DUPLICATE = 'FieldValueDuplicate';
+
+/** Metadata of custom kinds is not checked by their schema. */
+function inMetadata({ field = '' }: StatusCause): boolean {
+  return field.startsWith('metadata.');
 }
 
 /** Metadata, and the types of Kubernetes itself, are decoded before anything else happens to an object. */
@@ -473,7 +489,6 @@ function checkApplied(target: WriteTarget, body: JsonObject): void {
     throw badRequest(`invalid object type: ${group ?? ''}/${version ?? ''}, Kind=${shown(body['kind'] ?? '')}`);
   }
   if (metadataOf(body)['managedFields'] !== undefined) throw badRequest('metadata.managedFields must be nil');
-  checkName(target, body);
 }
 
 /** An apply to one half of an object names nothing in the other. */

@@ -77,7 +77,6 @@ const CREATED_ON_PUT = new Set([
   '/limitranges',
   '/services',
   'coordination.k8s.io/leases',
-  'discovery.k8s.io/endpointslices',
   'events.k8s.io/events',
   'node.k8s.io/runtimeclasses',
   'rbac.authorization.k8s.io/clusterroles',

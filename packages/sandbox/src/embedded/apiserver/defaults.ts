@@ -304,6 +304,16 @@ export const DEFAULTS: Readonly<Record<string, Defaults>> = {
     const parameters = part(object, 'spec', 'parameters');
     if (parameters !== undefined) fill(parameters, { scope: 'Cluster' });
   },
+  Node: (object) => {
+    const spec = within(object, 'spec');
+    if (typeof spec['podCIDR'] === 'string' && spec['podCIDR'] !== '' && !Array.isArray(spec['podCIDRs']))
+      spec['podCIDRs'] = [spec['podCIDR']];
+    const { allocatable, capacity } = part(object, 'status') ?? {};
+    if (allocatable === undefined && capacity !== undefined)
+      within(object, 'status')['allocatable'] = structuredClone(capacity);
+  },
+  'resource.k8s.io/ResourceClaim': (object) => deviceRequests(part(object, 'spec', 'devices')),
+  'resource.k8s.io/ResourceClaimTemplate': (object) => deviceRequests(part(object, 'spec', 'spec', 'devices')),
   'scheduling.k8s.io/PriorityClass': (object) => {
     fill(object, { preemptionPolicy: 'PreemptLowerPriority' });
   },
@@ -336,6 +346,17 @@ export const DEFAULTS: Readonly<Record<string, Defaults>> = {
   },
   'apiextensions.k8s.io/CustomResourceDefinition': crd,
 };
+
+function deviceRequests(devices: Draft | undefined): void {
+  for (const request of each(devices, 'requests')) {
+    for (const one of [part(request, 'exactly'), ...each(request, 'firstAvailable')]) {
+      if (one === undefined) continue;
+      fill(one, { allocationMode: 'ExactCount' });
+      if (one['allocationMode'] === 'ExactCount' && (one['count'] === undefined || one['count'] === 0))
+        one['count'] = 1;
+    }
+  }
+}
 
 function job(spec: Draft): void {
   if (spec['completions'] === undefined && spec['parallelism'] === undefined) spec['completions'] = 1;

@@ -161,6 +161,7 @@ function fixed(pod: JsonObject): JsonObject {
 
 const pod: Make = (host) => ({
   generation: true,
+  statusKeeps: 'metadata',
   returnsDeleted: true,
   create: (object) => newPod(object, host),
   violations: (object, old, { subresource }) => {
@@ -436,6 +437,7 @@ function updateNamespace(object: JsonObject, old: JsonObject, { subresource }: R
 /** CRDs: the versions that objects may be stored in are kept from the first one on. */
 const customResourceDefinition: Make = ({ optionalOldSelf }) => ({
   generation: true,
+  statusKeeps: 'metadata',
   create: (object) => ({
     ...object,
     status: {
@@ -502,7 +504,7 @@ const RULES: Readonly<Record<string, Make>> = {
   }),
   Pod: pod,
   PodTemplate: generationOnly,
-  ReplicationController: generationOnly,
+  ReplicationController: () => ({ generation: true, orphansByDefault: true }),
   Service: (host) => ({
     returnsDeleted: true,
     names: 'dns1035',
@@ -548,7 +550,10 @@ const RULES: Readonly<Record<string, Make>> = {
     phase: 'Pending',
     lastPhaseTransitionTime: host.now(),
   })),
-  'apps/Deployment': workload(['Always'], ['selector'], { update: deploymentUpdate }),
+  'apps/Deployment': workload(['Always'], ['selector'], {
+    statusKeeps: 'labels',
+    update: deploymentUpdate,
+  }),
   'apps/ReplicaSet': workload(['Always'], ['selector']),
   'apps/StatefulSet': workload(['Always'], [], {
     violations: (object, old) => {
@@ -568,6 +573,7 @@ const RULES: Readonly<Record<string, Make>> = {
   }),
   'batch/Job': () => ({
     generation: true,
+    orphansByDefault: true,
     create: newJob,
     fields: (object) => ({ 'status.successful': textOf(objectOf(object['status'])['succeeded'], '0') }),
     violations: (object, old, { subresource }) => {
@@ -596,6 +602,14 @@ const RULES: Readonly<Record<string, Make>> = {
   'networking.k8s.io/IngressClass': generationOnly,
   'scheduling.k8s.io/PriorityClass': generationOnly,
   'discovery.k8s.io/EndpointSlice': generationOnly,
+  'flowcontrol.apiserver.k8s.io/FlowSchema': generationOnly,
+  'flowcontrol.apiserver.k8s.io/PriorityLevelConfiguration': generationOnly,
+  'resource.k8s.io/DeviceClass': generationOnly,
+  'resource.k8s.io/ResourceSlice': generationOnly,
+  'resource.k8s.io/ResourceClaim': () => ({ statusKeeps: 'metadata' }),
+  'networking.k8s.io/ServiceCIDR': () => ({ statusKeeps: 'metadata' }),
+  'storage.k8s.io/VolumeAttachment': () => ({ statusKeeps: 'metadata' }),
+  'storage.k8s.io/VolumeAttributesClass': finalizer('kubernetes.io/vac-protection'),
   'rbac.authorization.k8s.io/Role': rbac,
   'rbac.authorization.k8s.io/ClusterRole': rbac,
   'rbac.authorization.k8s.io/RoleBinding': binding,
@@ -608,7 +622,11 @@ const RULES: Readonly<Record<string, Make>> = {
     generation: true,
     violations: webhookViolations,
   }),
-  'admissionregistration.k8s.io/ValidatingAdmissionPolicy': () => ({ generation: true, violations: policyViolations }),
+  'admissionregistration.k8s.io/ValidatingAdmissionPolicy': () => ({
+    generation: true,
+    statusKeeps: 'metadata',
+    violations: policyViolations,
+  }),
   'admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding': generationOnly,
   'apiextensions.k8s.io/CustomResourceDefinition': customResourceDefinition,
   'certificates.k8s.io/CertificateSigningRequest': () => ({

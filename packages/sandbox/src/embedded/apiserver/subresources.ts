@@ -181,7 +181,7 @@ function* evict(request: OtherRequest, host: SubresourceHost): Answer {
   const { method, body, name, namespace } = request;
   if (method !== 'POST') throw notAllowed();
   const eviction = objectOf(body);
-  const { name: given = name } = metadataOf(eviction);
+  const { name: given = '' } = metadataOf(eviction);
   if (given !== name) throw badRequest('name in URL does not match name in Eviction object');
   const pod = request.current();
   const { phase } = objectOf(pod['status']);

@@ -106,6 +106,6 @@ export function tableOf(
     apiVersion: `meta.k8s.io/${version}`,
     metadata,
     ...(options.columns === false ? { columnDefinitions: null } : { columnDefinitions: printer.columns }),
-    rows,
+    rows: rows.length === 0 ? null : rows,
   };
 }
