@@ -37,10 +37,20 @@ export function watchBody(body: unknown): unknown {
 
 /** Bookmarks come when a server finds time for them; only the one that ends a list must be there. */
 function eventsWithoutBookmarks(events: readonly unknown[]): readonly unknown[] {
-  return events.filter(
-    (event) =>
-      !isFields(event) || event['type'] !== 'BOOKMARK' || JSON.stringify(event).includes('k8s.io/initial-events-end'),
-  );
+  return events.filter(isComparable).map((event) => {
+    if (!isBookmark(event) || !isFields(event['object'])) return event;
+    // What else its object has is the empty value of a Go type.
+    const { apiVersion, kind, metadata } = event['object'];
+    return { type: 'BOOKMARK', object: { apiVersion, kind, metadata } };
+  });
+}
+
+function isComparable(event: unknown): boolean {
+  return !isBookmark(event) || JSON.stringify(event).includes('k8s.io/initial-events-end');
+}
+
+function isBookmark(event: unknown): event is Fields {
+  return isFields(event) && event['type'] === 'BOOKMARK';
 }
 
 function withoutLineEnds(body: unknown): unknown {

@@ -60,10 +60,16 @@ export function serverNames(): ServerNames {
     if (TIME.test(text)) return isNow(text) ? 'a time' : text;
     if (ADDRESS.test(text)) return 'an address';
     if (/^eyJ[\w-]+\.[\w-]+\.[\w-]+$/.test(text)) return 'a token';
-    return text
-      .replaceAll(UID, (uid) => uids.get(uid) ?? (uid.startsWith('00000000') ? uid : 'a uid'))
-      .replaceAll(GENERATED, 'a generated name')
-      .replaceAll(TIMES, (time) => (isNow(time) ? 'a time' : time));
+    return (
+      text
+        .replaceAll(UID, (uid) => uids.get(uid) ?? (uid.startsWith('00000000') ? uid : 'a uid'))
+        .replaceAll(GENERATED, 'a generated name')
+        // The whole object, whose fields have no order, and the comparison of two objects that Go prints.
+        .replace(/Invalid value: "\{\\"(?:apiVersion|kind|metadata).*"(?=: )/s, 'Invalid value: THE OBJECT')
+        .replace(/\n@@[\s\S]*$/, '')
+        .replace(/(?<=in record \()\d+(?=\))/, 'a version')
+        .replaceAll(TIMES, (time) => (isNow(time) ? 'a time' : time))
+    );
   };
 
   const normal = (value: unknown, at: string, uid: unknown): unknown => {
@@ -76,6 +82,7 @@ export function serverNames(): ServerNames {
       return at === 'nodePort' && value >= 30_000 && value <= 32_767 ? 'a node port' : value;
     if (typeof value === 'string') {
       if (at === 'resourceVersion') return versionName(value, uid);
+      if (at === 'serverAddress') return 'an address';
       if (at === 'continue') return value === '' ? '' : 'a continue token';
       // A cell of a table.
       if (at === 'cells' && /^(?:\d+[smhd]){1,2}$/.test(value)) return 'an age';
@@ -122,8 +129,10 @@ function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Lists without an order: entries of managed fields go by time in seconds. */
+/** Lists without an order: entries of managed fields go by time in seconds, kinds of a group and rules of a user as the server comes across them. */
+const UNORDERED = new Set(['managedFields', 'causes', 'resources', 'resourceRules', 'nonResourceRules']);
+
 function sortedList(at: string, list: readonly unknown[]): readonly unknown[] {
-  if (at !== 'managedFields' && at !== 'causes') return list;
+  if (!UNORDERED.has(at)) return list;
   return list.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
 }

@@ -31,7 +31,10 @@ export function* remove(
     yield* admitted(ports, target, found);
     if (store.get(kind, id) !== found) continue;
     const { code, object } = removed(store, target, found, policy, options['gracePeriodSeconds'], now);
-    if (object === undefined) return { code, body: gone(kind, name, metadataOf(found)['uid'], found) };
+    if (object === undefined) {
+      const last = target.dryRun ? found : lastState(found, String(store.version));
+      return { code, body: gone(kind, name, metadataOf(found)['uid'], last) };
+    }
     const converts = ports.converts?.(kind) === true ? ports.convert : undefined;
     const [body = object] = converts === undefined ? [] : yield* converts(kind, [object], target.version);
     return { code, body: served(body, kind, target.version) };
@@ -118,9 +121,18 @@ function removed(
   return { code: 200, object: dryRun ? marked : store.put(kind, id, marked) };
 }
 
+/** An object as it was removed: with the version of its removal, and no time left. */
+function lastState(found: JsonObject, version: string): JsonObject {
+  const metadata = metadataOf(found);
+  const ended = metadata['deletionTimestamp'] === undefined ? {} : { deletionGracePeriodSeconds: 0 };
+  return withMetadata(found, { ...metadata, ...ended, resourceVersion: version });
+}
+
 function guard(kind: ServedKind, name: string, object: JsonObject, when: JsonObject): void {
   const { uid, resourceVersion } = metadataOf(object);
-  const as = { ...kind, plural: kind.kind };
+  // Events of both groups are those of the core group in storage.
+  const group = kind.storedAs?.group ?? kind.group;
+  const as = { ...kind, group, plural: kind.kind };
   if (when['uid'] !== undefined && when['uid'] !== uid) {
     const said = `the UID in the precondition (${shown(when['uid'])}) does not match the UID in record (${shown(uid)})`;
     throw conflict(as, name, `${said}. The object might have been deleted and then recreated`);

@@ -153,7 +153,10 @@ export function applied(
     fields: difference(difference(one.fields, conflicts[at] ?? new Set()), removed),
   }));
   const { manager, operation, apiVersion, subresource } = as;
-  return withEntries(next, [...left, entry({ manager, operation, apiVersion, subresource }, fields, own, now)]);
+  const mine = entry({ manager, operation, apiVersion, subresource }, fields, own, now);
+  // The time of an apply that changed nothing but who owns what is not noted.
+  const idle = own === undefined && changed.size === 0 && removed.size === 0;
+  return withEntries(next, [...left, idle ? { ...mine, time: '' } : mine]);
 }
 
 function appliedMetadata(live: JsonObject, want: JsonObject): JsonObject {

@@ -33,6 +33,10 @@ export function versionOf(query: URLSearchParams, refusal: (message: string) => 
   throw refusal(`resourceVersion: Invalid value: "${text}": strconv.ParseUint: parsing "${text}": invalid syntax`);
 }
 
+function isInNamespace(object: JsonObject, { kind, namespace }: ReadTarget): boolean {
+  return !kind.namespaced || namespace === undefined || metadataOf(object)['namespace'] === namespace;
+}
+
 interface Token {
   readonly rv: number;
   /** The last id of the page before. */
@@ -61,7 +65,10 @@ export function* list(store: Store, target: ReadTarget, ports: ServerPorts = {})
   const rest = objects.filter(([id, object]) => (token === undefined || id > token.start) && matches(object));
   const page = limit > 0 ? rest.slice(0, limit) : rest;
   const last = page.at(-1);
-  const more = last !== undefined && page.length < rest.length;
+  const selectedLater = last !== undefined && page.length < rest.length;
+  // The server does not look whether one of the objects after a full page is selected.
+  const full = last !== undefined && limit > 0 && page.length === limit;
+  const more = selectedLater || (full && objects.some(([id, object]) => id > last[0] && isInNamespace(object, target)));
   const inVersion = ports.converts?.(kind) === true ? ports.convert : undefined;
   const raw = page.map(([, object]) => object);
   const items = inVersion === undefined || raw.length === 0 ? raw : yield* inVersion(kind, raw, version);

@@ -60,6 +60,8 @@ export interface Route {
 const PATH =
   /^\/(?:api|apis\/(?<group>[^/]+))\/(?<version>v[^/]+)(?:\/namespaces\/(?<namespace>[^/]+)(?=\/[^/]+))?\/(?<plural>[^/]+)(?:\/(?<name>[^/]+)(?:\/(?<subresource>[^/]+))?)?$/;
 
+const OPTIONS: Readonly<Record<string, string>> = { POST: 'CreateOptions', PATCH: 'PatchOptions' };
+
 /** Subresources of namespaces, whose paths read like a kind in a namespace. */
 const OF_NAMESPACES = ['status', 'finalize'];
 
@@ -126,7 +128,8 @@ export function createServer(
     const { subresource, name } = route;
     if (subresource !== undefined && subresource !== 'status') {
       const { kind, version, namespace, query } = route;
-      const target = targetOf(route, request, 'UpdateOptions', warnings);
+      const options = OPTIONS[request.method] ?? 'UpdateOptions';
+      const target = targetOf(route, request, options, warnings);
       const { dryRun, manager, warn } = target;
       const { method, body, contentType, user } = request;
       const here = { kind, version, namespace, name: name ?? '', subresource, method, query, body, contentType };
@@ -137,6 +140,13 @@ export function createServer(
         user,
         warn,
         patch: (change) => writer.patch(target, change),
+        store: (change) => {
+          const id = storeId(namespace, here.name);
+          const found = store.get(kind, id);
+          if (found === undefined) throw notFound(kind, here.name);
+          const next = change(found);
+          if (!dryRun) store.put(kind, id, next);
+        },
         remove: (options) => remove(store, { ...target, options }, options, clock.date(), ports),
         current: () => {
           const found = store.get(kind, storeId(namespace, here.name));

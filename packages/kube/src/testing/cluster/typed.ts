@@ -27,25 +27,36 @@ const matches = (value: unknown, type: string): boolean => {
 };
 
 /** Why a value cannot be applied with a schema, in the server's words (it answers 500); undefined: it can. */
-export function typedViolation(value: unknown, schema: Schema, path: string): string | undefined {
+export function typedViolation(value: unknown, schema: Schema): string | undefined {
+  const found = problemsOf(value, schema, '');
+  return found.length < 2 ? found[0] : `errors:\n${found.map((one) => `  ${one}`).join('\n')}`;
+}
+
+function problemsOf(value: unknown, schema: Schema, path: string): readonly string[] {
   const { type } = schema;
-  if (value === null || value === undefined) return undefined;
-  if (type !== undefined && !matches(value, type)) {
-    return `${path}: expected ${NAMES[type] ?? type}, got ${actual(value, type)}`;
-  }
+  if (value === null || value === undefined) return [];
+  if (type !== undefined && !matches(value, type))
+    return [`${path}: expected ${NAMES[type] ?? type}, got ${actual(value, type)}`];
   if (Array.isArray(value)) {
-    return (
-      repeated(value, schema, path) ??
-      first(value, (item, at) => typedViolation(item, itemSchema(schema), `${path}${place(item, at, schema)}`))
-    );
+    const items = itemSchema(schema);
+    const omitted = value.findIndex((item) => mapKeys(schema) !== undefined && itemElement(item, schema) === 'k:{}');
+    if (omitted !== -1) return [`${path}: ${withoutKeys(omitted, mapKeys(schema) ?? [])}`];
+    return [
+      ...repeated(value, schema, path),
+      ...value.flatMap((item: unknown, at) => problemsOf(item, items, `${path}${place(item, at, schema)}`)),
+    ];
   }
-  if (!isObject(value)) return undefined;
-  return first(Object.entries(value), ([key, inner]) => {
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([key, inner]) => {
     const of = keySchema(schema, key);
-    return of === undefined
-      ? `${path}.${key}: field not declared in schema`
-      : typedViolation(inner, of, `${path}.${key}`);
+    const at = `${path}.${key}`;
+    return of === undefined ? [`${at}: field not declared in schema`] : problemsOf(inner, of, at);
   });
+}
+
+function withoutKeys(at: number, keys: readonly string[]): string {
+  const all = keys.toSorted().map((key) => JSON.stringify(key));
+  return `element ${at}: associative list with keys has an element that omits all key fields [${all.join(' ')}] (and doesn't have default values for any key fields)`;
 }
 
 /** What stands where something else should, as Go prints it: each type in its own way. */
@@ -79,7 +90,10 @@ function goText(value: unknown): string {
 /** Where an item of a list is: by its keys where it has some, else by its number. */
 function place(item: unknown, at: number, schema: Schema): string {
   const keys = mapKeys(schema);
-  if (keys === undefined || !isObject(item)) return `[${at}]`;
+  return keys === undefined || !isObject(item) ? `[${at}]` : keyText(item, keys, schema);
+}
+
+function keyText(item: Readonly<Record<string, unknown>>, keys: readonly string[], schema: Schema): string {
   const { properties } = itemSchema(schema);
   const named = keys.toSorted().flatMap((key) => {
     const value = item[key] ?? properties?.[key]?.default;
@@ -89,24 +103,16 @@ function place(item: unknown, at: number, schema: Schema): string {
   return `[${named.join(',')}]`;
 }
 
-function repeated(items: readonly unknown[], schema: Schema, path: string): string | undefined {
+function repeated(items: readonly unknown[], schema: Schema, path: string): readonly string[] {
   const keys = mapKeys(schema);
-  if (keys === undefined && schema['x-kubernetes-list-type'] !== 'set') return undefined;
-  const seen = new Set<string>();
-  return first(items, (item, at) => {
+  if (keys === undefined && schema['x-kubernetes-list-type'] !== 'set') return [];
+  const seen = new Map<string, number>();
+  return items.flatMap((item) => {
     const element = keys === undefined ? valueElement(item) : itemElement(item, schema);
-    if (element === 'k:{}')
-      return `${path}: element ${at}: associative list with keys has an element that omits all key fields`;
-    if (seen.has(element)) return `${path}: duplicate entries for key [${element.slice(2)}]`;
-    seen.add(element);
-    return undefined;
+    const times = (seen.get(element) ?? 0) + 1;
+    seen.set(element, times);
+    if (times !== 2) return [];
+    const named = keys === undefined || !isObject(item) ? `[=${element.slice(2)}]` : keyText(item, keys, schema);
+    return [`${path}: duplicate entries for key ${named}`];
   });
-}
-
-function first<T>(items: readonly T[], check: (item: T, at: number) => string | undefined): string | undefined {
-  for (const [at, item] of items.entries()) {
-    const found = check(item, at);
-    if (found !== undefined) return found;
-  }
-  return undefined;
 }

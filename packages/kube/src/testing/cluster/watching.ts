@@ -100,7 +100,7 @@ export function watch(
   function start(): void {
     if (streamed || (initial === null && (from === undefined || from === 0))) {
       for (const [, object] of store.list(kind)) if (matches(object)) send('ADDED', served(object, kind, version));
-      if (streamed || from === 0) bookmark({ 'k8s.io/initial-events-end': 'true' });
+      if (streamed || from === undefined || from === 0) bookmark({ 'k8s.io/initial-events-end': 'true' });
     } else if (from !== undefined && from > 0) for (const event of store.since(kind, from)) tell(event);
     subscriptions.use(store.subscribe(tell));
   }

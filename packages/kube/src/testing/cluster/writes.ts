@@ -37,6 +37,8 @@ export interface WriteTarget {
   readonly validation: 'Strict' | 'Warn' | 'Ignore';
   /** The content comes from a patch: then what cannot be decoded is the patch's fault. */
   readonly patched?: boolean;
+  /** The content was applied. */
+  readonly applied?: boolean;
   readonly user?: unknown;
   readonly options?: JsonObject;
   /** Gets warnings for the client. */
@@ -174,7 +176,9 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
         ? // A status write leaves metadata as it is, but what it says about metadata is what its author owns or gives up.
           recordUpdate(
             current,
-            withMetadata(half, metadataOf(base)),
+            subresource === 'status' && kind.rules?.statusKeeps === 'metadata'
+              ? half
+              : withMetadata(half, metadataOf(base)),
             kind.schema(version),
             managerOf(target, 'Update'),
             time(),
@@ -254,7 +258,9 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
         checkName(target, body);
         inNamespace(target, body);
         const metadata = metadataOf(body);
-        if (kind.createOnPut === true && store.get(kind, idOf(target)) === undefined) {
+        const absent = target.subresource === undefined && store.get(kind, idOf(target)) === undefined;
+        if (kind.createOnPut === true && absent) {
+          if (metadata['uid'] !== undefined) throw staleUid(target, metadata['uid'], '');
           const object = bareBirth(kind.status ? without(asked, 'status') : asked);
           const as = managerOf(target, 'Update');
           return yield* created(target, recordUpdate(nothing(kind), object, kind.schema(target.version), as, time()));
@@ -262,12 +268,9 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
         const stored = found(target);
         const current = yield* inVersion(stored, target);
         if (metadata['uid'] !== undefined && metadata['uid'] !== metadataOf(current)['uid']) {
-          const said = `UID in precondition: ${shown(metadata['uid'])}, UID in object meta: ${shown(metadataOf(current)['uid'])}`;
-          const key = storageKey(kind, target.namespace, name);
-          const stale = `invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed`;
-          throw conflict(kind, name, `StorageError: ${stale}: ${said}`);
+          throw staleUid(target, metadata['uid'], metadataOf(current)['uid']);
         }
-        if (!metadata['resourceVersion'] && !kind.builtIn) {
+        if (!metadata['resourceVersion'] && (!kind.builtIn || kind.rules?.guarded === true)) {
           const message = 'Invalid value: 0: must be specified for an update';
           const cause = { reason: 'FieldValueInvalid', message, field: 'metadata.resourceVersion' };
           throw invalid(kind, name, [cause], kind.plural);
@@ -294,17 +297,21 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
         if (target.subresource !== undefined) found(target);
         const schema = kind.schema(version);
         const as = { ...managerOf(target, 'Apply'), force };
-        const wrong = typedViolation(body, schema, '');
+        const wrong = typedViolation(body, schema);
         if (wrong !== undefined) {
           const { namespace } = metadataOf(body);
           const of = `${kind.group}/${version}, Kind=${kind.kind}`;
-          const type = `${typeof namespace === 'string' ? namespace : ''}/${target.name}; ${of}`;
+          const type = `${typeof namespace === 'string' ? namespace : ''}/${nameOf(body)}; ${of}`;
           throw serverError(`failed to create typed patch object (${type}): ${wrong}`);
         }
         if (nameOf(body) !== '') checkName(target, body);
         inNamespace(target, body);
         const want = appliedHalf(target, body);
         if (target.subresource === undefined && store.get(kind, idOf(target)) === undefined) {
+          if (nameOf(body) === '')
+            throw badRequest(
+              `the name of the object (${target.name} based on URL) was undeterminable: name must be provided`,
+            );
           const bare = withMetadata(want, {
             ...metadataOf(want),
             namespace: target.namespace,
@@ -315,7 +322,11 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
           const { managedFields } = metadataOf(owners);
           return yield* created(
             target,
-            settled(target, withMetadata(object, { ...metadataOf(object), managedFields }), 'keep'),
+            settled(
+              { ...target, applied: true },
+              withMetadata(object, { ...metadataOf(object), managedFields }),
+              'keep',
+            ),
           );
         }
         const stored = found(target);
@@ -323,7 +334,7 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
         const next = applied(served(current, kind, version), want, schema, as, time(), appliedHalf(target, current));
         const { uid: id, resourceVersion } = metadataOf(body);
         const asked = withMetadata(next, { ...metadataOf(next), uid: id, resourceVersion });
-        return yield* changed(target, stored, current, settled(target, asked, 'keep'), next);
+        return yield* changed(target, stored, current, settled({ ...target, applied: true }, asked, 'keep'), next);
       }),
   };
 }
@@ -331,6 +342,14 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
 /** What a new object is compared with. */
 function nothing({ rules }: ServedKind): JsonObject {
   return without(rules?.empty?.() ?? {}, 'metadata');
+}
+
+/** 409: the object is another one than the writer had seen. */
+function staleUid({ kind, namespace, name }: WriteTarget, asked: unknown, uid: unknown): Refusal {
+  const key = storageKey(kind, namespace, name);
+  const said = `UID in precondition: ${shown(asked)}, UID in object meta: ${shown(uid)}`;
+  const stale = `invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed`;
+  return conflict(kind, name, `StorageError: ${stale}: ${said}`);
 }
 
 function isNamespace({ kind, group }: ServedKind): boolean {
@@ -392,7 +411,14 @@ function read(target: WriteTarget, object: JsonObject, nulls: Nulls): Settled {
 }
 
 /** What the types of a kind cannot hold: the patch's fault, or that of the whole request. */
-function undecodable({ kind, version, patched }: WriteTarget, said: string, object: JsonObject): Refusal {
+function undecodable(target: WriteTarget, said: string, object: JsonObject): Refusal {
+  const { kind, version, patched, applied: apply } = target;
+  if (apply === true && kind.builtIn) {
+    const of = `${apiVersion(target)}, Kind=${kind.kind}`;
+    const { namespace = '' } = metadataOf(object);
+    const what = `new object (${shown(namespace)}/${nameOf(object)}; ${of}) to proper version`;
+    return serverError(`failed to convert ${what}: unable to convert unstructured object to ${of}: ${said}`);
+  }
   if (patched === true) {
     const text = JSON.stringify(exactText(sortedKeys(object)));
     const cause = { reason: 'FieldValueInvalid', message: `Invalid value: ${text}: ${said}`, field: 'patch' };
@@ -431,9 +457,10 @@ function validate(target: WriteTarget, object: JsonObject, old: JsonObject | und
   for (const text of rules?.warnings?.(object, old, context) ?? []) target.warn(text);
   const found = rules?.violations?.(object, old, context) ?? [
     ...dataViolations(object, kind),
-    ...violations(object, kind.schema(version), '', old).filter((one) => one.reason !== DUPLICATE || !inMetadata(one)),
+    ...violations(object, kind.schema(version), '', old),
   ];
-  const causes = [...metadataViolations(object, kind, old), ...found];
+  const ofMetadata = metadataViolations(object, kind, old);
+  const causes = [...ofMetadata, ...found.filter((one) => one.reason !== DUPLICATE || !inMetadata(one))];
   if (causes.length > 0) throw invalid(kind, nameOf(object), causes);
 }
 

@@ -1,7 +1,7 @@
 import { checkWriteOptions } from '@drydock/kube/testing/api-server';
 import { refusalOf } from './access-check.ts';
 import { REVIEWS, type ReviewRequest } from './access-reviews.ts';
-import { invalid, methodNotAllowed, notFound, notImplemented, notServed } from './api-failure.ts';
+import { badRequest, invalid, methodNotAllowed, notFound, notImplemented, notServed } from './api-failure.ts';
 import { type Exchange, objectsRequest } from './exchange.ts';
 import { type WantedForm, wantedForm } from './media-types.ts';
 import type { ObjectServer, ObjectsAnswer, ServedResource } from './objects.ts';
@@ -70,6 +70,7 @@ export async function resourceAnswer(
   const review = REVIEWS.get(`${path.group}/${path.resource}`);
   if (review !== undefined && info.verb !== 'create') throw methodNotAllowed();
   const form = wantedForm(headerOf(request, 'accept'), isTrue(info.query.get('pretty')));
+  if (form.as === 'table') checkInclude(info.query);
   if (WITH_BODY.has(info.verb)) await readInto(exchange, subresource?.kind ?? resource.kind);
   if (review !== undefined) {
     checkWriteOptions('CreateOptions', info.query);
@@ -230,6 +231,15 @@ function deprecations({ group, plural, deprecation }: ServedResource): readonly 
   if (plural === 'componentstatuses') return ['v1 ComponentStatus is deprecated in v1.19+'];
   if (plural !== 'endpoints') return [];
   return ['v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice'];
+}
+
+const INCLUDES = ['', 'None', 'Metadata', 'Object'];
+
+function checkInclude(query: URLSearchParams): void {
+  const asked = query.get('includeObject') ?? '';
+  if (INCLUDES.includes(asked)) return;
+  const said = `Invalid value: ${JSON.stringify(asked)}: must be 'Metadata', 'Object', 'None', or empty`;
+  throw badRequest(`Unable to convert to Table as requested: includeObject: ${said}`);
 }
 
 function includeOf(query: URLSearchParams): IncludeObject {

@@ -156,14 +156,14 @@ function* part(request: OtherRequest): Answer {
   return { code: 200, body: object };
 }
 
+// A binding waits for nobody, unlike other subresources.
 function* bind(request: OtherRequest, host: SubresourceHost): Answer {
-  const { method, body, name, dryRun } = request;
+  const { method, body, name } = request;
   if (method !== 'POST') throw notAllowed();
   const { name: given } = metadataOf(objectOf(body));
   if (given !== name) throw badRequest('name in URL does not match name in Binding object');
   const node = objectOf(objectOf(body)['target'])['name'];
-  void dryRun;
-  yield* request.patch((pod) => {
+  request.store((pod) => {
     const spec = objectOf(pod['spec']);
     if (typeof spec['nodeName'] === 'string' && spec['nodeName'] !== '') {
       const message = `Operation cannot be fulfilled on pods/binding "${name}": pod ${name} is already assigned to node "${spec['nodeName']}"`;

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ageOf, humanDuration } from './human-duration.ts';
+import { MORE_PRINTERS } from './more-table-printers.ts';
 import type { ServedResource } from './objects.ts';
 import { podCells } from './pod-cells.ts';
 import {
@@ -428,16 +429,6 @@ const PRINTERS: ReadonlyMap<string, Cells> = new Map<string, Cells>([
   ],
   ['node.k8s.io/runtimeclasses', (object) => ({ Handler: textAt(object, 'handler') })],
   [
-    'autoscaling/horizontalpodautoscalers',
-    (object) => ({
-      Reference: `${textAt(object, 'spec', 'scaleTargetRef', 'kind')}/${textAt(object, 'spec', 'scaleTargetRef', 'name')}`,
-      Targets: NONE,
-      MinPods: scalarAt(object, UNSET, 'spec', 'minReplicas'),
-      MaxPods: numberAt(object, 'spec', 'maxReplicas'),
-      Replicas: numberAt(object, 'status', 'currentReplicas'),
-    }),
-  ],
-  [
     'apps/controllerrevisions',
     (object) => {
       const owner = listAt(object, 'metadata', 'ownerReferences').find((one) => valueAt(one, 'controller') === true);
@@ -495,10 +486,11 @@ export function recordedColumns(resource: string): readonly TableColumn[] | unde
 export function builtInTable({ group, version, plural }: ServedResource): TablePrinter | undefined {
   const columns = recordedColumns(`${group}/${version}/${plural}`);
   if (columns === undefined) return undefined;
-  const of = PRINTERS.get(`${group}/${plural}`);
+  const of = PRINTERS.get(`${group}/${plural}`) ?? MORE_PRINTERS.get(`${group}/${plural}`);
   const precedence = (object: Fields): number => numberAt(object, 'spec', 'matchingPrecedence');
   return {
     columns,
+    ...(columns.at(-1)?.name === 'Created At' ? { plain: true } : {}),
     ...(plural === 'flowschemas' ? { order: (a: Fields, b: Fields) => precedence(a) - precedence(b) } : {}),
     cells: (object, now) => {
       const cells = of?.(object, now) ?? {};
