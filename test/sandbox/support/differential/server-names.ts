@@ -67,6 +67,11 @@ export function serverNames(): ServerNames {
         // The whole object, whose fields have no order, and the comparison of two objects that Go prints.
         .replace(/Invalid value: "\{\\"(?:apiVersion|kind|metadata).*"(?=: )/s, 'Invalid value: THE OBJECT')
         .replace(/\n@@[\s\S]*$/, '')
+        .replaceAll(/(?<=supported values: )"[^\]]*?"(?=$|, [a-z][\w.[\]]*: |\])/g, (values) =>
+          values.split(', ').toSorted().join(', '),
+        )
+        // Fields of a map are looked at in any order.
+        .replace(/(?<=errors:\n)[\s\S]*/, (lines) => lines.split('\n').toSorted().join('\n'))
         .replace(/(?<=in record \()\d+(?=\))/, 'a version')
         .replaceAll(TIMES, (time) => (isNow(time) ? 'a time' : time))
     );

@@ -16,7 +16,7 @@ export interface WatchComparison extends AsyncDisposable {
 /** How long (ms) one server may be behind the other before its events count as missing. */
 const PATIENCE = 15_000;
 const OWN_NAMESPACES = new Set<string>(Object.values(NAMESPACES));
-/** Names of cluster-scoped objects that histories make. */
+/** Names of objects that histories make: a server has others, such as the events of its own controllers. */
 const OWN_NAMES = /^(?:pool-)?[abc]$/;
 
 interface KindWatch {
@@ -111,5 +111,5 @@ function metadataOf(object: Readonly<Record<string, unknown>>): Readonly<Record<
 /** Whether an object is one of a history rather than of a server. */
 function isOwn(object: Readonly<Record<string, unknown>>): boolean {
   const { namespace, name } = metadataOf(object);
-  return typeof namespace === 'string' ? OWN_NAMESPACES.has(namespace) : OWN_NAMES.test(String(name));
+  return OWN_NAMES.test(String(name)) && (typeof namespace !== 'string' || OWN_NAMESPACES.has(namespace));
 }

@@ -8,6 +8,9 @@ import type { Steps } from './steps.ts';
 import { type Store, storeId } from './store.ts';
 import { served, type WriteTarget } from './writes.ts';
 
+const ORPHANED =
+  'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning';
+
 const POLICIES = ['Foreground', 'Background', 'Orphan'];
 
 /**
@@ -22,7 +25,9 @@ export function* remove(
   ports: ServerPorts = {},
 ): Steps<{ code: number; body: JsonObject }> {
   const { kind, name } = target;
-  const policy = policyOf(options) ?? (kind.rules?.orphansByDefault === true ? 'Orphan' : undefined);
+  const asked = policyOf(options);
+  if (asked === undefined && kind.rules?.orphansByDefault === true && kind.kind === 'Job') target.warn(ORPHANED);
+  const policy = asked ?? (kind.rules?.orphansByDefault === true ? 'Orphan' : undefined);
   const id = storeId(kind.namespaced ? target.namespace : undefined, name);
   for (;;) {
     const found = store.get(kind, id);
@@ -51,7 +56,8 @@ export function* removeAll(
   ports: ServerPorts = {},
 ): Steps<{ code: number; body: JsonObject }> {
   const { kind, version } = target;
-  policyOf(options);
+  if (policyOf(options) === undefined && kind.kind === 'Job' && kind.rules?.orphansByDefault === true)
+    target.warn(ORPHANED);
   const body = yield* list(store, read, ports);
   for (const object of listOf(body['items']).map(objectOf)) {
     const { namespace } = metadataOf(object);
@@ -105,6 +111,9 @@ function removed(
   const grace = kind.rules?.grace?.(found, typeof asked === 'number' ? asked : undefined) ?? 0;
   const namespace = kind.kind === 'Namespace' && kind.group === '';
   if (finalizers.length === 0 && grace === 0 && !namespace) {
+    // Who watches sees first that its grace is over.
+    const waited = Number(metadata['deletionGracePeriodSeconds'] ?? 0) > 0;
+    if (!dryRun && waited) store.put(kind, id, withMetadata(found, { ...metadata, deletionGracePeriodSeconds: 0 }));
     if (!dryRun) store.remove(kind, id);
     return { code: 200, object: undefined };
   }

@@ -155,8 +155,8 @@ export function applied(
   const { manager, operation, apiVersion, subresource } = as;
   const mine = entry({ manager, operation, apiVersion, subresource }, fields, own, now);
   // The time of an apply that changed nothing but who owns what is not noted.
-  const idle = own === undefined && changed.size === 0 && removed.size === 0;
-  return withEntries(next, [...left, idle ? { ...mine, time: '' } : mine]);
+  const idle = changed.size === 0 && removed.size === 0;
+  return withEntries(next, [...left, idle ? { ...mine, time: own?.time ?? '' } : mine]);
 }
 
 function appliedMetadata(live: JsonObject, want: JsonObject): JsonObject {

@@ -62,6 +62,8 @@ export function nameProblem(name: string, rule: KindRules['names']): string | un
   }
 }
 
+const EMPTY_NAME = 'name part must be non-empty';
+
 /** Why a label key, an annotation key or a finalizer is no qualified name; undefined: it is one. */
 export function qualifiedNameProblem(key: string): string | undefined {
   const [name = '', prefix, more] = key.split('/').toReversed();
@@ -69,9 +71,34 @@ export function qualifiedNameProblem(key: string): string | undefined {
     return "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
   if (prefix === '') return 'prefix part must be non-empty';
   if (prefix !== undefined && !SUBDOMAIN.test(prefix)) return `prefix part ${SAID.subdomain}`;
-  if (name === '') return 'name part must be non-empty';
+  if (name === '') return EMPTY_NAME;
   if (name.length > 63) return 'name part must be no more than 63 characters';
   return KEY_NAME.test(name) ? undefined : SAID.key;
+}
+
+/** What is wrong with the owners of an object. */
+function ownerViolations(owners: readonly unknown[]): readonly StatusCause[] {
+  const field = 'metadata.ownerReferences';
+  let controller = '';
+  return owners.map(objectOf).flatMap((owner) => {
+    const { apiVersion, kind, name } = owner;
+    const version = typeof apiVersion === 'string' && apiVersion.split('/').length < 3 ? apiVersion : '';
+    const empty = (key: string): readonly StatusCause[] =>
+      owner[key] === undefined || owner[key] === '' ? [wrong(`${field}.${key}`, '', 'must not be empty')] : [];
+    const said = `/v1, Kind=Event is disallowed from being an owner`;
+    const known = ['apiVersion', 'kind', 'name', 'uid', 'controller', 'blockOwnerDeletion'];
+    const shown = Object.fromEntries(known.filter((key) => key in owner).map((key) => [key, owner[key]]));
+    const own = `${String(kind)}/${String(name)}`;
+    const second = owner['controller'] === true && controller !== '';
+    const both = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${own}`;
+    if (owner['controller'] === true && controller === '') controller = own;
+    return [
+      ...(version === '' ? [wrong(`${field}.apiVersion`, apiVersion ?? '', 'version must not be empty')] : []),
+      ...['kind', 'name', 'uid'].flatMap(empty),
+      ...(version === 'v1' && kind === 'Event' ? [wrong(field, shown, said)] : []),
+      ...(second ? [wrong(field, owners, both)] : []),
+    ];
+  });
 }
 
 /** Why a text is no value of a label; undefined: it is one. */
@@ -83,11 +110,7 @@ export function labelValueProblem(text: string): string | undefined {
 const ANNOTATION_BYTES = 256 * 1024;
 
 /** What is wrong with names, labels, annotations and finalizers. */
-export function metadataViolations(
-  object: JsonObject,
-  kind: ServedKind,
-  old: JsonObject | undefined = undefined,
-): StatusCause[] {
+export function metadataViolations(object: JsonObject, kind: ServedKind): StatusCause[] {
   const metadata = metadataOf(object);
   const causes: StatusCause[] = [];
   const name = nameOf(object);
@@ -117,14 +140,10 @@ export function metadataViolations(
   for (const finalizer of listOf(metadata['finalizers'])) {
     const problem = qualifiedNameProblem(String(finalizer));
     if (problem !== undefined) causes.push(wrong('metadata.finalizers', finalizer, problem));
+    // An empty name is refused twice.
+    if (problem === EMPTY_NAME) causes.push(wrong('metadata.finalizers', finalizer, SAID.key));
   }
-  const before = old === undefined ? {} : metadataOf(old);
-  const added = listOf(metadata['finalizers']).filter((one) => !listOf(before['finalizers']).includes(one));
-  if (before['deletionTimestamp'] !== undefined && added.length > 0) {
-    const list = `[]string{${added.map((one) => JSON.stringify(one)).join(', ')}}`;
-    const said = 'no new finalizers can be added if the object is being deleted, found new finalizers';
-    causes.push({ reason: 'FieldValueForbidden', message: `Forbidden: ${said} ${list}`, field: 'metadata.finalizers' });
-  }
+  causes.push(...ownerViolations(listOf(metadata['ownerReferences'])));
   return causes;
 }
 
@@ -193,7 +212,8 @@ export function kept(current: JsonObject, next: JsonObject, kind: ServedKind): J
     const list = added.map((one) => JSON.stringify(one)).join(', ');
     const said = 'no new finalizers can be added if the object is being deleted, found new finalizers';
     const message = `Forbidden: ${said} []string{${list}}`;
-    throw invalid(kind, name, [{ reason: 'FieldValueForbidden', message, field: 'metadata.finalizers' }]);
+    const cause = { reason: 'FieldValueForbidden', message, field: 'metadata.finalizers' };
+    throw invalid(kind, name, kind.builtIn ? [cause] : [cause, cause]);
   }
   const servers = Object.fromEntries(SERVERS.map((key) => [key, was[key]]));
   const { namespace, resourceVersion } = was;

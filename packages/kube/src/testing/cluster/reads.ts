@@ -4,7 +4,7 @@ import { metadataOf } from './metadata.ts';
 import type { ServerPorts } from './ports.ts';
 import { badRequest, expired, Refusal } from './refusal.ts';
 import { checkListOptions, checkNumbers } from './request-options.ts';
-import { fieldMatcher, labelMatcher, type Matcher } from './selectors.ts';
+import { checkFieldSelector, fieldMatcher, labelMatcher, type Matcher } from './selectors.ts';
 import type { Steps } from './steps.ts';
 import type { Store } from './store.ts';
 import { served } from './writes.ts';
@@ -51,6 +51,7 @@ export function* list(store: Store, target: ReadTarget, ports: ServerPorts = {})
   const { kind, version, query } = target;
   checkNumbers(query);
   labelMatcher(query.get('labelSelector') ?? '');
+  checkFieldSelector(query.get('fieldSelector') ?? '');
   checkListOptions(query);
   const matches = matcherOf(target);
   const limit = Number(query.get('limit') ?? '0');
@@ -98,7 +99,10 @@ function tokenOf(query: URLSearchParams): Token | undefined {
   try {
     return JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as Token;
   } catch {
-    throw badRequest('invalid continue token: continue key is not valid');
+    const [byte = 0] = Buffer.from(text, 'base64url');
+    const shown = byte > 0x20 && byte < 0x7f ? String.fromCharCode(byte) : `\\u${byte.toString(16).padStart(4, '0')}`;
+    const said = `invalid character '${shown}' looking for beginning of value`;
+    throw badRequest(`invalid continue token: continue key is not valid: ${said}`);
   }
 }
 

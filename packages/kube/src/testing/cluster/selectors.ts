@@ -38,6 +38,14 @@ function requirement({ key, operator, values }: LabelRequirement): (labels: Labe
   }
 }
 
+/** Refuses what is no field selector, whatever the kind: 400. */
+export function checkFieldSelector(selector: string): void {
+  for (const one of selector.split(',')) {
+    if (one !== '' && !/^[^=!]+(?:==|=|!=).*$/.test(one.trim()))
+      throw badRequest(`invalid selector: '${selector}'; can't understand '${one}'`);
+  }
+}
+
 /** Parses a field selector on `metadata.name`, `metadata.namespace` and what the kind lets be selected; 400 for other fields. */
 export function fieldMatcher(selector: string, kind: ServedKind): Matcher {
   const matchers = selector
@@ -54,10 +62,12 @@ export function fieldMatcher(selector: string, kind: ServedKind): Matcher {
   return (object) => matchers.every((one) => one(object));
 }
 
-function fieldReader(field: string, { group, rules }: ServedKind): (object: JsonObject) => string {
+function fieldReader(field: string, kind: ServedKind): (object: JsonObject) => string {
+  const { group, rules } = kind;
   const text = (value: unknown): string => (typeof value === 'string' ? value : '');
   if (field === 'metadata.name') return (object) => text(objectOf(object['metadata'])['name']);
-  if (field === 'metadata.namespace') return (object) => text(objectOf(object['metadata'])['namespace']);
+  const clustered = rules?.read === undefined && rules !== undefined && !kind.namespaced;
+  if (field === 'metadata.namespace' && !clustered) return (object) => text(objectOf(object['metadata'])['namespace']);
   const known = rules?.fields?.({}) ?? {};
   if (field in known) return (object) => rules?.fields?.(object)[field] ?? '';
   if (field === 'reportingController' && group === 'events.k8s.io')

@@ -4,7 +4,7 @@ import type { ServerPorts } from './ports.ts';
 import { matcherOf, type ReadTarget, versionOf } from './reads.ts';
 import { Refusal, serverError } from './refusal.ts';
 import { checkNumbers, checkWatchOptions } from './request-options.ts';
-import { labelMatcher } from './selectors.ts';
+import { checkFieldSelector, labelMatcher } from './selectors.ts';
 import { inTime } from './steps.ts';
 import { atVersion, type Store, type StoredEvent } from './store.ts';
 import { served } from './writes.ts';
@@ -36,6 +36,7 @@ export function watch(
   const { kind, version, query } = target;
   checkNumbers(query);
   labelMatcher(query.get('labelSelector') ?? '');
+  checkFieldSelector(query.get('fieldSelector') ?? '');
   checkWatchOptions(query);
   const matches = matcherOf(target);
   const from = versionOf(query, serverError);
@@ -61,11 +62,13 @@ export function watch(
   };
   const send = (type: string, object: JsonObject): void => {
     if (turn === undefined && (convert === undefined || type === 'ERROR' || type === 'BOOKMARK')) {
-      say(type, object);
+      say(type, type === 'ERROR' ? object : served(object, kind, version));
       return;
     }
     const converted = async (): Promise<JsonObject> => {
-      if (convert === undefined || type === 'ERROR' || type === 'BOOKMARK') return object;
+      if (type === 'ERROR') return object;
+      if (convert === undefined || type === 'BOOKMARK') return served(object, kind, version);
+      // As it is stored, which says no version where versions differ in their schemas alone.
       const [one = object] = await inTime(convert(kind, [object], version));
       return served(one, kind, version);
     };
@@ -91,15 +94,14 @@ export function watch(
     reached = Math.max(reached, event.version);
     const before = event.old !== undefined && matches(event.old);
     const after = event.now !== undefined && matches(event.now);
-    if (after && event.now !== undefined) send(before ? 'MODIFIED' : 'ADDED', served(event.now, kind, version));
+    if (after && event.now !== undefined) send(before ? 'MODIFIED' : 'ADDED', event.now);
     // What left the selection goes as it was, with the version of its going.
-    else if (before && event.old !== undefined)
-      send('DELETED', served(atVersion(event.old, event.version), kind, version));
+    else if (before && event.old !== undefined) send('DELETED', atVersion(event.old, event.version));
   }
 
   function start(): void {
     if (streamed || (initial === null && (from === undefined || from === 0))) {
-      for (const [, object] of store.list(kind)) if (matches(object)) send('ADDED', served(object, kind, version));
+      for (const [, object] of store.list(kind)) if (matches(object)) send('ADDED', object);
       if (streamed || from === undefined || from === 0) bookmark({ 'k8s.io/initial-events-end': 'true' });
     } else if (from !== undefined && from > 0) for (const event of store.since(kind, from)) tell(event);
     subscriptions.use(store.subscribe(tell));

@@ -1,4 +1,5 @@
 import { exactText } from '../../json/exact-integers.ts';
+import { jsonEqual } from '../../json/json-equal.ts';
 import type { StatusCause } from '../../status-object.ts';
 import { isObject, type JsonObject, listOf, objectOf, shown, sortedKeys, without } from './json.ts';
 import { METADATA, type ServedKind } from './kinds.ts';
@@ -184,9 +185,11 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
             time(),
           )
         : owners;
+    // The server forgets all owners when it cannot tell them: a value has a wrong type in the half that is not written.
+    const untold = owners === undefined && !kind.builtIn && typedViolation(asked, kind.schema(version)) !== undefined;
     const admissible = withMetadata(half, {
       ...metadataOf(half),
-      managedFields: metadataOf(recorded)['managedFields'],
+      managedFields: untold ? undefined : metadataOf(recorded)['managedFields'],
     });
     const mine = yield* mutated(target, admissible, current);
     const own = mine === admissible ? admissible : kept(current, mine, kind);
@@ -242,8 +245,8 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
         throw serverError('resourceVersion should not be set on objects to be created');
       }
       // A status is dropped, so nobody owns it.
-      const main = target.kind.status ? without(body, 'status') : body;
-      const object = bareBirth(settled(target, main));
+      const whole = withoutTwins(target, settled(target, body));
+      const object = bareBirth(target.kind.status ? without(whole, 'status') : whole);
       inNamespace(target, body);
       const as = managerOf(target, 'Update');
       return yield* created(
@@ -254,7 +257,7 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
     replace: (target, body) =>
       again(target, function* () {
         const { kind, name } = target;
-        const asked = settled(target, body);
+        const asked = withoutTwins(target, settled(target, body));
         checkName(target, body);
         inNamespace(target, body);
         const metadata = metadataOf(body);
@@ -308,10 +311,7 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
         inNamespace(target, body);
         const want = appliedHalf(target, body);
         if (target.subresource === undefined && store.get(kind, idOf(target)) === undefined) {
-          if (nameOf(body) === '')
-            throw badRequest(
-              `the name of the object (${target.name} based on URL) was undeterminable: name must be provided`,
-            );
+          checkName(target, body);
           const bare = withMetadata(want, {
             ...metadataOf(want),
             namespace: target.namespace,
@@ -338,6 +338,20 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
       }),
   };
 }
+
+/** An object that names each owner once. */
+function withoutTwins(target: WriteTarget, object: JsonObject): JsonObject {
+  const metadata = metadataOf(object);
+  const owners = listOf(metadata['ownerReferences']);
+  const unique = owners.filter((one, at) => owners.findIndex((other) => jsonEqual(one, other)) === at);
+  if (unique.length === owners.length) return object;
+  const twins = owners.filter((one) => !unique.includes(one)).map((one) => shown(objectOf(one)['uid']));
+  target.warn(`${TWINS}; duplicate UID(s) observed: ${[...new Set(twins)].join(', ')}`);
+  return withMetadata(object, { ...metadata, ownerReferences: unique });
+}
+
+const TWINS =
+  '.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests';
 
 /** What a new object is compared with. */
 function nothing({ rules }: ServedKind): JsonObject {
@@ -454,14 +468,16 @@ function validate(target: WriteTarget, object: JsonObject, old: JsonObject | und
   const { kind, version, subresource, dryRun, warn } = target;
   const { rules } = kind;
   const context = { version, subresource, dryRun, warn };
-  for (const text of rules?.warnings?.(object, old, context) ?? []) target.warn(text);
   const found = rules?.violations?.(object, old, context) ?? [
     ...dataViolations(object, kind),
     ...violations(object, kind.schema(version), '', old),
   ];
-  const ofMetadata = metadataViolations(object, kind, old);
-  const causes = [...ofMetadata, ...found.filter((one) => one.reason !== DUPLICATE || !inMetadata(one))];
+  const ofMetadata = metadataViolations(object, kind);
+  // The server checks the metadata of custom objects that change again and again.
+  const again = old === undefined || kind.builtIn ? ofMetadata : ofMetadata.flatMap((one) => [one, one, one]);
+  const causes = [...again, ...found.filter((one) => one.reason !== DUPLICATE || !inMetadata(one))];
   if (causes.length > 0) throw invalid(kind, nameOf(object), causes);
+  for (const text of rules?.warnings?.(object, old, context) ?? []) target.warn(text);
 }
 
 const DUPLICATE = 'FieldValueDuplicate';
@@ -484,6 +500,10 @@ function decoded(target: WriteTarget, object: JsonObject): void {
   const [holder, name = '', inner] = field.split('.');
   const json = given === 'integer' ? 'number' : given === 'boolean' ? 'bool' : given;
   const map = wanted === 'object' && inner === undefined ? 'map[string]string' : wanted;
+  if (field === 'metadata') {
+    const said = `json: cannot unmarshal ${json} into Go value of type v1.ObjectMeta`;
+    throw undecodable(target, said, object);
+  }
   const where = holder === 'metadata' ? `ObjectMeta.${name.replace(/\[\d+\]/g, '')}` : `${kind.kind}.${field}`;
   throw undecodable(target, `json: cannot unmarshal ${json} into Go struct field ${where} of type ${map}`, object);
 }
@@ -506,6 +526,8 @@ function inNamespace({ kind, namespace }: WriteTarget, body: JsonObject): void {
 
 function checkName({ name }: WriteTarget, body: JsonObject): void {
   const given = nameOf(body);
+  if (given === '')
+    throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
   if (given !== name)
     throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
 }

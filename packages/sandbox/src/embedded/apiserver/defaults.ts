@@ -157,8 +157,8 @@ function lower(text: unknown): string {
 function crd(object: Draft): void {
   const spec = within(object, 'spec');
   const names = within(spec, 'names');
-  fill(names, { singular: lower(names['kind']) });
-  if (names['kind'] !== '') fill(names, { listKind: `${String(names['kind'])}List` });
+  if ((names['singular'] ?? '') === '') names['singular'] = lower(names['kind']);
+  if ((names['kind'] ?? '') !== '') fill(names, { listKind: `${String(names['kind'])}List` });
   const conversion = within(spec, 'conversion');
   fill(conversion, { strategy: 'None' });
   const service = part(conversion, 'webhook', 'clientConfig', 'service');

@@ -93,11 +93,22 @@ function emptyOf({ schema, ref, omitEmpty, omitZero, pointer }: Field): (() => u
 
 /** Decodes an object of a type: known fields with the types of Go, written as Go writes them. Unknown fields are dropped, their paths added to `unknown`. */
 export function decodeObject(object: JsonObject, type: string, unknown: string[]): JsonObject {
-  return decodeStruct(object, structOf(type), { path: '', exact: '', struct: '' }, unknown) as JsonObject;
+  firstMistake = undefined;
+  const value = decodeStruct(object, structOf(type), { path: '', exact: '', struct: '' }, unknown) as JsonObject;
+  if (firstMistake !== undefined) throw firstMistake;
+  return value;
+}
+
+/** What Go's decoder says in the end about values of a wrong type: it goes on to where a type's own decoder fails, which ends it at once. */
+let firstMistake: Undecodable | undefined;
+
+function noted(mistake: Undecodable): undefined {
+  firstMistake ??= mistake;
+  return undefined;
 }
 
 function decodeStruct(value: unknown, struct: Struct, place: Place, unknown: string[]): unknown {
-  if (!isObject(value)) throw mistyped(value, place, `v1.${struct.name}`);
+  if (!isObject(value)) return noted(mistyped(value, place, `v1.${struct.name}`));
   const out: Record<string, unknown> = {};
   for (const [key, inner] of Object.entries(value)) {
     const field = struct.fields.get(key);
@@ -170,23 +181,23 @@ const QUANTITY_WRONG = "quantities must match the regular expression '^([+-]?[0-
 function decodeValue(value: unknown, schema: RecordedSchema, type: string, place: Place, unknown: string[]): unknown {
   switch (schema.type) {
     case 'string':
-      if (typeof value !== 'string') throw mistyped(value, place, type);
+      if (typeof value !== 'string') return noted(mistyped(value, place, type));
       if (schema.format === 'byte') return bytes(value);
       return value;
     case 'boolean':
-      if (typeof value !== 'boolean') throw mistyped(value, place, type);
+      if (typeof value !== 'boolean') return noted(mistyped(value, place, type));
       return value;
     case 'integer':
-      if (typeof value !== 'number') throw mistyped(value, place, type);
+      if (typeof value !== 'number') return noted(mistyped(value, place, type));
       if (!Number.isInteger(value) || (schema.format === 'int32' && Math.abs(value) > 2 ** 31)) {
-        throw mistyped(value, place, type, `number ${value}`);
+        return noted(mistyped(value, place, type, `number ${value}`));
       }
       return value;
     case 'number':
-      if (typeof value !== 'number') throw mistyped(value, place, type);
+      if (typeof value !== 'number') return noted(mistyped(value, place, type));
       return value;
     case 'array': {
-      if (!Array.isArray(value)) throw mistyped(value, place, type);
+      if (!Array.isArray(value)) return noted(mistyped(value, place, type));
       const { items = {} } = schema;
       const inner = type.replace(/^\[\]/, '');
       const made = value.map((item, at) =>
@@ -195,7 +206,7 @@ function decodeValue(value: unknown, schema: RecordedSchema, type: string, place
       return withDigitsOf(made, value);
     }
     case 'object': {
-      if (!isObject(value)) throw mistyped(value, place, type);
+      if (!isObject(value)) return noted(mistyped(value, place, type));
       const { additionalProperties } = schema;
       if (!isObject(additionalProperties)) return value;
       const inner = type.replace(/^map\[\w+\]/, '');
@@ -233,11 +244,11 @@ function goName(value: unknown): string {
   return typeof value === 'boolean' ? 'bool' : typeof value;
 }
 
-function bytes(value: string): string {
+function bytes(value: string): string | undefined {
   const bare = value.replaceAll(/[\r\n]/g, '');
   const wrong =
     /[^A-Za-z0-9+/=]/.exec(bare)?.index ?? (bare.length % 4 === 0 ? undefined : bare.length - (bare.length % 4));
-  if (wrong !== undefined) throw new Undecodable(`illegal base64 data at input byte ${wrong}`);
+  if (wrong !== undefined) return noted(new Undecodable(`illegal base64 data at input byte ${wrong}`));
   return bare;
 }
 

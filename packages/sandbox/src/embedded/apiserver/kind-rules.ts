@@ -392,6 +392,20 @@ const finalizer =
     },
   });
 
+/** When a volume's phase changed, unless the writer says. */
+function phaseChange(
+  object: JsonObject,
+  old: JsonObject,
+  subresource: string | undefined,
+  host: RulesHost,
+): JsonObject {
+  const [is, was] = [objectOf(object['status']), objectOf(old['status'])];
+  const own = is['lastPhaseTransitionTime'] ?? null;
+  const said = own !== null && !jsonEqual(own, was['lastPhaseTransitionTime'] ?? null);
+  if (subresource !== 'status' || said || is['phase'] === was['phase']) return object;
+  return { ...object, status: { ...is, lastPhaseTransitionTime: host.now() } };
+}
+
 const generationOnly: Make = () => GENERATION;
 
 const rbac: Make = () => ({ names: 'path' });
@@ -401,7 +415,7 @@ const binding: Make = () => ({
   violations: (object, old) => {
     const causes: StatusCause[] = [];
     const role = objectOf(object['roleRef']);
-    const kinds = ['ClusterRole', 'Role'];
+    const kinds = metadataOf(object)['namespace'] === undefined ? ['ClusterRole'] : ['ClusterRole', 'Role'];
     if (role['apiGroup'] !== 'rbac.authorization.k8s.io') {
       causes.push(unsupported('roleRef.apiGroup', role['apiGroup'], ['rbac.authorization.k8s.io']));
     }
@@ -409,14 +423,15 @@ const binding: Make = () => ({
     if ((role['name'] ?? '') === '') causes.push(required('roleRef.name'));
     for (const [at, subject] of each(object as Draft, 'subjects').entries()) {
       if ((subject['name'] ?? '') === '') causes.push(required(`subjects[${at}].name`));
-      const kind = subject['kind'];
+      const kind = subject['kind'] ?? '';
       const all = ['Group', 'ServiceAccount', 'User'];
       if (!all.includes(String(kind))) causes.push(unsupported(`subjects[${at}].kind`, kind, all));
       if (kind === 'ServiceAccount' && (subject['namespace'] ?? '') === '')
         causes.push(required(`subjects[${at}].namespace`));
     }
     if (old !== undefined && !jsonEqual(object['roleRef'], old['roleRef'])) {
-      causes.push(wrong('roleRef', object['roleRef'], 'cannot change roleRef'));
+      const { apiGroup: APIGroup, kind: Kind, name: Name } = role;
+      causes.push(wrong('roleRef', { APIGroup, Kind, Name }, 'cannot change roleRef'));
     }
     return causes;
   },
@@ -486,6 +501,15 @@ const RULES: Readonly<Record<string, Make>> = {
   Namespace: namespace,
   ConfigMap: () => ({ violations: keyed(() => []) }),
   Secret: () => ({
+    warnings: (object) => {
+      const pair =
+        object['type'] === 'kubernetes.io/tls'
+          ? Buffer.from(textOf(objectOf(object['data'])['tls.crt']), 'base64')
+          : undefined;
+      return pair === undefined || pair.includes('-----BEGIN')
+        ? []
+        : ['tls: failed to find any PEM data in certificate input'];
+    },
     fields: (object) => ({ type: textOf(object['type']) }),
     violations: keyed((object, old) => {
       const data = objectOf(object['data']);
@@ -506,6 +530,11 @@ const RULES: Readonly<Record<string, Make>> = {
   PodTemplate: () => ({ generation: true, returnsDeleted: true }),
   ReplicationController: () => ({ generation: true, orphansByDefault: true }),
   Service: (host) => ({
+    warnings: (object) => {
+      const { type, externalName = '' } = objectOf(object['spec']);
+      if (type === 'ExternalName' || externalName === '') return [];
+      return ['spec.externalName is ignored when spec.type is not "ExternalName"'];
+    },
     returnsDeleted: true,
     names: 'dns1035',
     create: (object) => serviceAddresses(object, undefined, host),
@@ -546,10 +575,12 @@ const RULES: Readonly<Record<string, Make>> = {
     warnings: () => ['v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice'],
   }),
   PersistentVolumeClaim: finalizer('kubernetes.io/pvc-protection', () => ({ phase: 'Pending' })),
-  PersistentVolume: finalizer('kubernetes.io/pv-protection', (host) => ({
-    phase: 'Pending',
-    lastPhaseTransitionTime: host.now(),
-  })),
+  PersistentVolume: (host) => ({
+    ...finalizer('kubernetes.io/pv-protection', () => ({ phase: 'Pending', lastPhaseTransitionTime: host.now() }))(
+      host,
+    ),
+    update: (object, old, { subresource }) => phaseChange(object, old, subresource, host),
+  }),
   'apps/Deployment': workload(['Always'], ['selector'], {
     statusKeeps: 'labels',
     update: deploymentUpdate,
@@ -645,7 +676,7 @@ const RULES: Readonly<Record<string, Make>> = {
       const pem = Buffer.from(text, 'base64').toString('utf8');
       return pem.includes('-----BEGIN CERTIFICATE REQUEST-----')
         ? []
-        : [wrong('spec.request', text, 'PEM block type must be CERTIFICATE REQUEST')];
+        : [wrong('spec.request', text === '' ? null : text, 'PEM block type must be CERTIFICATE REQUEST')];
     },
     fields: (object) => ({ 'spec.signerName': textOf(objectOf(object['spec'])['signerName']) }),
   }),

@@ -210,12 +210,23 @@ export function countOrPercent(field: string, value: unknown): readonly StatusCa
   return Number.parseInt(String(value), 10) > 100 ? [wrong(field, value, 'must not be greater than 100%')] : [];
 }
 
+/** The fields of a budget as the server prints them. */
+function asGo(spec: JsonObject): JsonObject {
+  const { minAvailable, selector = null, maxUnavailable, unhealthyPodEvictionPolicy = null } = spec;
+  return {
+    MinAvailable: minAvailable,
+    Selector: selector,
+    MaxUnavailable: maxUnavailable,
+    UnhealthyPodEvictionPolicy: unhealthyPodEvictionPolicy,
+  };
+}
+
 const disruptionBudget: Check = (object) => {
   const spec = objectOf(object['spec']);
   const { minAvailable, maxUnavailable, unhealthyPodEvictionPolicy: policy } = spec;
   return [
     ...(minAvailable !== undefined && maxUnavailable !== undefined
-      ? [wrong('spec', spec, 'minAvailable and maxUnavailable cannot be both set')]
+      ? [wrong('spec', asGo(spec), 'minAvailable and maxUnavailable cannot be both set')]
       : []),
     ...(minAvailable === undefined ? [] : countOrPercent('spec.minAvailable', minAvailable)),
     ...(maxUnavailable === undefined ? [] : countOrPercent('spec.maxUnavailable', maxUnavailable)),

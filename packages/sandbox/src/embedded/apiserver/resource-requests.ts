@@ -1,7 +1,15 @@
 import { checkWriteOptions } from '@drydock/kube/testing/api-server';
 import { refusalOf } from './access-check.ts';
 import { REVIEWS, type ReviewRequest } from './access-reviews.ts';
-import { badRequest, invalid, methodNotAllowed, notFound, notImplemented, notServed } from './api-failure.ts';
+import {
+  type ApiFailure,
+  badRequest,
+  invalid,
+  methodNotAllowed,
+  notFound,
+  notImplemented,
+  notServed,
+} from './api-failure.ts';
 import { type Exchange, objectsRequest } from './exchange.ts';
 import { type WantedForm, wantedForm } from './media-types.ts';
 import type { ObjectServer, ObjectsAnswer, ServedResource } from './objects.ts';
@@ -17,7 +25,7 @@ import type { TablePrinter } from './table-printer.ts';
 import { requestToken } from './token-requests.ts';
 import type { Authenticator } from './user-authentication.ts';
 import { type EventForm, streamWatch } from './watch-stream.ts';
-import { type Answer, headerOf, jsonAnswer, PAGE_NOT_FOUND, textAnswer } from './wire-answer.ts';
+import { type Answer, failureAnswer, headerOf, jsonAnswer, PAGE_NOT_FOUND, textAnswer } from './wire-answer.ts';
 
 /** What requests for resources need. */
 export interface ResourceHandler {
@@ -70,7 +78,6 @@ export async function resourceAnswer(
   const review = REVIEWS.get(`${path.group}/${path.resource}`);
   if (review !== undefined && info.verb !== 'create') throw methodNotAllowed();
   const form = wantedForm(headerOf(request, 'accept'), isTrue(info.query.get('pretty')));
-  if (form.as === 'table') checkInclude(info.query);
   if (WITH_BODY.has(info.verb)) await readInto(exchange, subresource?.kind ?? resource.kind);
   if (review !== undefined) {
     checkWriteOptions('CreateOptions', info.query);
@@ -195,6 +202,8 @@ function formed(found: ObjectsAnswer, form: WantedForm, exchange: Exchange, reso
   const { name } = (body['metadata'] ?? {}) as { readonly name?: string };
   if (exchange.info.verb === 'create' && name !== undefined) exchange.created = name;
   const plain = code >= 300 || body['kind'] === 'Status' || form.as === 'object';
+  const refusal = plain || form.as !== 'table' ? undefined : includeProblem(exchange.info.query);
+  if (refusal !== undefined) return { ...failureAnswer(refusal), headers };
   return { ...jsonAnswer(code, plain ? body : inForm(body, form, exchange, resource), form.pretty), headers };
 }
 
@@ -235,11 +244,11 @@ function deprecations({ group, plural, deprecation }: ServedResource): readonly 
 
 const INCLUDES = ['', 'None', 'Metadata', 'Object'];
 
-function checkInclude(query: URLSearchParams): void {
+function includeProblem(query: URLSearchParams): ApiFailure | undefined {
   const asked = query.get('includeObject') ?? '';
-  if (INCLUDES.includes(asked)) return;
+  if (INCLUDES.includes(asked)) return undefined;
   const said = `Invalid value: ${JSON.stringify(asked)}: must be 'Metadata', 'Object', 'None', or empty`;
-  throw badRequest(`Unable to convert to Table as requested: includeObject: ${said}`);
+  return badRequest(`Unable to convert to Table as requested: includeObject: ${said}`);
 }
 
 function includeOf(query: URLSearchParams): IncludeObject {

@@ -20,6 +20,14 @@ const ORDER = '$setElementOrder/';
 const DELETE_PRIMITIVES = '$deleteFromPrimitiveList/';
 
 /** The object that a patch makes of another one. */
+/** A map as Go prints it. */
+function directiveText(patch: JsonObject): string {
+  return Object.entries(patch)
+    .map(([key, value]) => `${key}:${textOf(value)}`)
+    .toSorted()
+    .join(' ');
+}
+
 export function strategicMerge(current: JsonObject, patch: unknown, schema: TypeSchema): JsonObject {
   if (!isObject(patch)) {
     const given = Array.isArray(patch) ? 'array' : typeof patch;
@@ -36,7 +44,8 @@ function mergeMap(original: JsonObject, patch: JsonObject, schema: TypeSchema | 
     const { [DIRECTIVE]: _directive, ...rest } = patch;
     if (directive === 'replace') return withoutDirectives(rest);
     if (directive === 'delete') return {};
-    if (directive !== 'merge') throw serverError(`unrecognized type for directive value: ${textOf(directive)}`);
+    if (directive !== 'merge')
+      throw serverError(`unknown patch type: ${textOf(directive)} in map: map[${directiveText(patch)}]`);
   }
   const out: Record<string, unknown> = retained(original, patch);
   for (const [key, value] of Object.entries(patch)) {

@@ -16,6 +16,7 @@ import {
 import { notNegative } from './checks.ts';
 import { type Draft, textOf } from './draft.ts';
 import { selectorText, selects } from './pod-checks.ts';
+import { checkSubresourceBody } from './subresource-bodies.ts';
 
 type Answer = Steps<{ readonly code: number; readonly body: unknown } | undefined>;
 
@@ -41,6 +42,7 @@ const SUCCESS = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Succe
 
 /** Answers subresources other than status; what the embedded server cannot do is refused by name. */
 export function* subresource(request: OtherRequest, host: SubresourceHost): Answer {
+  checkSubresourceBody(request);
   switch (request.subresource) {
     case 'scale':
       return yield* scale(request, host);

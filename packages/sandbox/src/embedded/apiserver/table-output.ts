@@ -27,7 +27,6 @@ function declaredTable(declared: readonly PrinterColumn[]): TablePrinter {
     description: said === '' ? `Custom resource definition column (in JSONPath format): ${jsonPath}` : said,
   }));
   return {
-    plain: true,
     columns: name === undefined ? shown : [name, ...shown],
     cells: (object, now) => [
       textAt(object, 'metadata', 'name'),
