@@ -63,6 +63,8 @@ export function serverNames(): ServerNames {
     return (
       text
         .replaceAll(UID, (uid) => uids.get(uid) ?? (uid.startsWith('00000000') ? uid : 'a uid'))
+        .replaceAll(/(?<=\d:)3[0-2]\d{3}(?=\/)/g, 'a node port')
+        .replace(/(?<=^X509SHA256=)[0-9a-f]{64}$/, 'a certificate')
         .replaceAll(GENERATED, 'a generated name')
         // The whole object, whose fields have no order, and the comparison of two objects that Go prints.
         .replace(/Invalid value: "\{\\"(?:apiVersion|kind|metadata).*"(?=: )/s, 'Invalid value: THE OBJECT')
@@ -135,7 +137,7 @@ function isFields(value: unknown): value is Fields {
 }
 
 /** Lists without an order: entries of managed fields go by time in seconds, kinds of a group and rules of a user as the server comes across them. */
-const UNORDERED = new Set(['managedFields', 'causes', 'resources', 'resourceRules', 'nonResourceRules']);
+const UNORDERED = new Set(['managedFields', 'causes', 'groups', 'resources', 'resourceRules', 'nonResourceRules']);
 
 function sortedList(at: string, list: readonly unknown[]): readonly unknown[] {
   if (!UNORDERED.has(at)) return list;

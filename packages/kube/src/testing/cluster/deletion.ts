@@ -118,12 +118,18 @@ function removed(
     return { code: 200, object: undefined };
   }
   const left = metadata['deletionGracePeriodSeconds'];
-  if (already && (typeof left !== 'number' || grace >= left)) return { code: 200, object: found };
+  const settled = typeof left !== 'number' || grace >= left;
+  if (already && settled && finalizers.join() === listOf(metadata['finalizers']).join())
+    return { code: 200, object: found };
   const generation = metadata['generation'];
   const marked = withMetadata(terminating(kind, found), {
     ...metadata,
-    deletionTimestamp: seconds(new Date(now.getTime() + grace * 1000)),
-    ...(namespace ? {} : { deletionGracePeriodSeconds: grace }),
+    ...(already && settled
+      ? {}
+      : {
+          deletionTimestamp: seconds(new Date(now.getTime() + grace * 1000)),
+          ...(namespace ? {} : { deletionGracePeriodSeconds: grace }),
+        }),
     ...(typeof generation === 'number' && !already ? { generation: generation + 1 } : {}),
     ...(finalizers.length === 0 ? {} : { finalizers }),
   });

@@ -12,7 +12,7 @@ export {
   metadataOf,
   nameOf,
   nameProblem,
-  qualifiedNameProblem,
+  qualifiedNameProblems,
   seconds,
   withMetadata,
 } from './metadata.ts';

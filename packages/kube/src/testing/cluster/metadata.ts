@@ -64,6 +64,12 @@ export function nameProblem(name: string, rule: KindRules['names']): string | un
 
 const EMPTY_NAME = 'name part must be non-empty';
 
+/** All that is wrong with a qualified name: an empty one is refused twice. */
+export function qualifiedNameProblems(key: string): readonly string[] {
+  const problem = qualifiedNameProblem(key);
+  return problem === undefined ? [] : problem === EMPTY_NAME ? [problem, SAID.key] : [problem];
+}
+
 /** Why a label key, an annotation key or a finalizer is no qualified name; undefined: it is one. */
 export function qualifiedNameProblem(key: string): string | undefined {
   const [name = '', prefix, more] = key.split('/').toReversed();
@@ -122,15 +128,14 @@ export function metadataViolations(object: JsonObject, kind: ServedKind): Status
     if (problem !== undefined) causes.push(wrong('metadata.name', name, problem));
   }
   for (const [key, value] of Object.entries(objectOf(metadata['labels']))) {
-    const problem = qualifiedNameProblem(key);
-    if (problem !== undefined) causes.push(wrong('metadata.labels', key, problem));
+    for (const problem of qualifiedNameProblems(key)) causes.push(wrong('metadata.labels', key, problem));
     const valueProblem = labelValueProblem(String(value));
     if (valueProblem !== undefined) causes.push(wrong('metadata.labels', value, valueProblem));
   }
   let size = 0;
   for (const [key, value] of Object.entries(objectOf(metadata['annotations']))) {
-    const problem = qualifiedNameProblem(key.toLowerCase());
-    if (problem !== undefined) causes.push(wrong('metadata.annotations', key, problem));
+    for (const problem of qualifiedNameProblems(key.toLowerCase()))
+      causes.push(wrong('metadata.annotations', key, problem));
     size += key.length + String(value).length;
   }
   if (size > ANNOTATION_BYTES) {
@@ -138,10 +143,8 @@ export function metadataViolations(object: JsonObject, kind: ServedKind): Status
     causes.push({ reason: 'FieldValueTooLong', message, field: 'metadata.annotations' });
   }
   for (const finalizer of listOf(metadata['finalizers'])) {
-    const problem = qualifiedNameProblem(String(finalizer));
-    if (problem !== undefined) causes.push(wrong('metadata.finalizers', finalizer, problem));
-    // An empty name is refused twice.
-    if (problem === EMPTY_NAME) causes.push(wrong('metadata.finalizers', finalizer, SAID.key));
+    for (const problem of qualifiedNameProblems(String(finalizer)))
+      causes.push(wrong('metadata.finalizers', finalizer, problem));
   }
   causes.push(...ownerViolations(listOf(metadata['ownerReferences'])));
   return causes;

@@ -100,7 +100,9 @@ function defaultedFields(schema: Schema): readonly (readonly [string, Schema])[]
 function settled(value: unknown, schema: Schema, path: string, unknown: string[], nulls: Nulls): unknown {
   if (Array.isArray(value)) {
     const items = itemSchema(schema);
-    const list = value.map((item, at) => settled(item, items, `${path}[${at}]`, unknown, nulls));
+    const list = value.map((item, at) =>
+      item === null && path === 'metadata.finalizers' ? '' : settled(item, items, `${path}[${at}]`, unknown, nulls),
+    );
     return withDigitsOf(list, value);
   }
   // What should be something else is left for the validation to find.

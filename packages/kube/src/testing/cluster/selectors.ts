@@ -72,6 +72,9 @@ function fieldReader(field: string, kind: ServedKind): (object: JsonObject) => s
   if (field in known) return (object) => rules?.fields?.(object)[field] ?? '';
   if (field === 'reportingController' && group === 'events.k8s.io')
     return (object) => text(object['reportingController']);
-  if (group === '' || rules?.read === undefined) throw badRequest(`field label not supported: ${field}`);
+  if (kind.kind === 'Job' && group === 'batch')
+    throw badRequest(`field label ${JSON.stringify(field)} not supported for Job`);
+  const own = rules?.fields !== undefined || kind.plural === 'replicationcontrollers';
+  if (own || rules?.read === undefined) throw badRequest(`field label not supported: ${field}`);
   throw badRequest(`"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`);
 }

@@ -191,7 +191,7 @@ export function createServer(
     if (kind.namespaced && namespace === undefined) throw notServed();
     switch (request.method) {
       case 'GET': {
-        versionOf(route.query, serverError);
+        versionOf(route.query, kind.kind === 'Event' && kind.builtIn ? badVersion : serverError);
         const found = store.get(kind, storeId(namespace, name));
         if (found === undefined) throw notFound(kind, name);
         if (subresource !== undefined && !kind.status) throw notServed();
@@ -223,18 +223,24 @@ export function createServer(
     warnings: string[],
   ): { target: WriteTarget; options: JsonObject } {
     const body = objectOf(request.body);
+    // A body wins over the whole query.
+    const asQuery = request.body === undefined ? route.query : new URLSearchParams();
     const query = Object.fromEntries(
       ['propagationPolicy', 'gracePeriodSeconds', 'orphanDependents']
-        .map((key) => [key, route.query.get(key)] as const)
+        .map((key) => [key, asQuery.get(key)] as const)
         .filter(([, value]) => value !== null)
         .map(([key, value]) => [key, key === 'gracePeriodSeconds' ? Number(value) : value]),
     );
     const options: JsonObject = { ...query, ...body };
     const asked = listText(body['dryRun']);
-    const dryRun = asked ?? route.query.getAll('dryRun');
+    const dryRun = asked ?? asQuery.getAll('dryRun');
     if (asked?.some((one) => one !== 'All')) throw badDryRun('DeleteOptions', asked);
     return {
-      target: { ...targetOf(route, request, 'DeleteOptions', warnings), dryRun: dryRun.length > 0, options },
+      target: {
+        ...targetOf({ ...route, query: asQuery }, request, 'DeleteOptions', warnings),
+        dryRun: dryRun.length > 0,
+        options,
+      },
       options,
     };
   }
@@ -283,6 +289,11 @@ export function createServer(
       return watch(store, route, clock, listener, ports);
     },
   };
+}
+
+/** Events are read from where they are stored, others from a cache. */
+function badVersion(said: string): Refusal {
+  return badRequest(`invalid resource version: ${said}`);
 }
 
 function unsupportedPatch({ builtIn }: ServedKind): Refusal {

@@ -17,8 +17,12 @@ export function storageKey(
   { group, plural, builtIn, namespaced }: ServedKind,
   namespace: string | undefined,
   name: string,
+  dryRun: boolean,
 ): string {
   const grouped = !builtIn || OWN_PREFIX.has(group);
   const place = PLACES[`${group}/${plural}`] ?? (grouped ? `${group}/${plural}` : plural);
-  return ['/registry', place, ...(namespaced && namespace !== undefined ? [namespace] : []), name].join('/');
+  // A dry run never reaches etcd, whose prefix is put before the key.
+  return [dryRun ? '' : '/registry', place, ...(namespaced && namespace !== undefined ? [namespace] : []), name].join(
+    '/',
+  );
 }

@@ -27,10 +27,16 @@ const matches = (value: unknown, type: string): boolean => {
 };
 
 /** Why a value cannot be applied with a schema, in the server's words (it answers 500); undefined: it can. */
-export function typedViolation(value: unknown, schema: Schema): string | undefined {
-  const found = problemsOf(value, schema, '');
+export function typedViolation(
+  value: unknown,
+  schema: Schema,
+  twins: 'refused' | 'taken' = 'refused',
+): string | undefined {
+  const found = problemsOf(value, schema, '').filter((one) => twins === 'refused' || !one.includes(TWINS));
   return found.length < 2 ? found[0] : `errors:\n${found.map((one) => `  ${one}`).join('\n')}`;
 }
+
+const TWINS = 'duplicate entries for key';
 
 function problemsOf(value: unknown, schema: Schema, path: string): readonly string[] {
   const { type } = schema;
@@ -113,6 +119,6 @@ function repeated(items: readonly unknown[], schema: Schema, path: string): read
     seen.set(element, times);
     if (times !== 2) return [];
     const named = keys === undefined || !isObject(item) ? `[=${element.slice(2)}]` : keyText(item, keys, schema);
-    return [`${path}: duplicate entries for key ${named}`];
+    return [`${path}: ${TWINS} ${named}`];
   });
 }

@@ -38,8 +38,8 @@ export interface WriteTarget {
   readonly validation: 'Strict' | 'Warn' | 'Ignore';
   /** The content comes from a patch: then what cannot be decoded is the patch's fault. */
   readonly patched?: boolean;
-  /** The content was applied. */
-  readonly applied?: boolean;
+  /** The content was applied; with the namespace that it names. */
+  readonly applied?: { readonly namespace: string };
   readonly user?: unknown;
   readonly options?: JsonObject;
   /** Gets warnings for the client. */
@@ -186,7 +186,7 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
           )
         : owners;
     // The server forgets all owners when it cannot tell them: a value has a wrong type in the half that is not written.
-    const untold = owners === undefined && !kind.builtIn && typedViolation(asked, kind.schema(version)) !== undefined;
+    const untold = owners === undefined && !isTyped(target, asked);
     const admissible = withMetadata(half, {
       ...metadataOf(half),
       managedFields: untold ? undefined : metadataOf(recorded)['managedFields'],
@@ -249,10 +249,10 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
       const object = bareBirth(target.kind.status ? without(whole, 'status') : whole);
       inNamespace(target, body);
       const as = managerOf(target, 'Update');
-      return yield* created(
-        target,
-        recordUpdate(nothing(target.kind), object, target.kind.schema(target.version), as, time()),
-      );
+      const told = isTyped(target, whole)
+        ? recordUpdate(nothing(target.kind), object, target.kind.schema(target.version), as, time())
+        : object;
+      return yield* created(target, told);
     },
     replace: (target, body) =>
       again(target, function* () {
@@ -310,6 +310,7 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
         if (nameOf(body) !== '') checkName(target, body);
         inNamespace(target, body);
         const want = appliedHalf(target, body);
+        const from = { namespace: shown(metadataOf(body)['namespace'] ?? '') };
         if (target.subresource === undefined && store.get(kind, idOf(target)) === undefined) {
           checkName(target, body);
           const bare = withMetadata(want, {
@@ -323,7 +324,7 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
           return yield* created(
             target,
             settled(
-              { ...target, applied: true },
+              { ...target, applied: from },
               withMetadata(object, { ...metadataOf(object), managedFields }),
               'keep',
             ),
@@ -331,12 +332,20 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
         }
         const stored = found(target);
         const current = yield* inVersion(stored, target);
-        const next = applied(served(current, kind, version), want, schema, as, time(), appliedHalf(target, current));
+        // What is not written of an applied object counts as a change of it all the same.
+        const other = target.subresource === undefined && kind.status && 'status' in body;
+        const how = { ...as, touches: other && !jsonEqual(body['status'] ?? null, current['status']) };
+        const next = applied(served(current, kind, version), want, schema, how, time(), appliedHalf(target, current));
         const { uid: id, resourceVersion } = metadataOf(body);
         const asked = withMetadata(next, { ...metadataOf(next), uid: id, resourceVersion });
-        return yield* changed(target, stored, current, settled({ ...target, applied: true }, asked, 'keep'), next);
+        return yield* changed(target, stored, current, settled({ ...target, applied: from }, asked, 'keep'), next);
       }),
   };
+}
+
+/** Whether the server can tell the fields of an object: else it notes no owners. */
+function isTyped({ kind, version }: WriteTarget, object: JsonObject): boolean {
+  return typedViolation(object, kind.schema(version), 'taken') === undefined;
 }
 
 /** An object that names each owner once. */
@@ -359,8 +368,8 @@ function nothing({ rules }: ServedKind): JsonObject {
 }
 
 /** 409: the object is another one than the writer had seen. */
-function staleUid({ kind, namespace, name }: WriteTarget, asked: unknown, uid: unknown): Refusal {
-  const key = storageKey(kind, namespace, name);
+function staleUid({ kind, namespace, name, dryRun }: WriteTarget, asked: unknown, uid: unknown): Refusal {
+  const key = storageKey(kind, namespace, name, dryRun);
   const said = `UID in precondition: ${shown(asked)}, UID in object meta: ${shown(uid)}`;
   const stale = `invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed`;
   return conflict(kind, name, `StorageError: ${stale}: ${said}`);
@@ -427,10 +436,9 @@ function read(target: WriteTarget, object: JsonObject, nulls: Nulls): Settled {
 /** What the types of a kind cannot hold: the patch's fault, or that of the whole request. */
 function undecodable(target: WriteTarget, said: string, object: JsonObject): Refusal {
   const { kind, version, patched, applied: apply } = target;
-  if (apply === true && kind.builtIn) {
-    const of = `${apiVersion(target)}, Kind=${kind.kind}`;
-    const { namespace = '' } = metadataOf(object);
-    const what = `new object (${shown(namespace)}/${nameOf(object)}; ${of}) to proper version`;
+  if (apply !== undefined && kind.builtIn) {
+    const of = `${kind.group}/${version}, Kind=${kind.kind}`;
+    const what = `new object (${apply.namespace}/${nameOf(object)}; ${of}) to proper version`;
     return serverError(`failed to convert ${what}: unable to convert unstructured object to ${of}: ${said}`);
   }
   if (patched === true) {
@@ -476,7 +484,7 @@ function validate(target: WriteTarget, object: JsonObject, old: JsonObject | und
   // The server checks the metadata of custom objects that change again and again.
   const again = old === undefined || kind.builtIn ? ofMetadata : ofMetadata.flatMap((one) => [one, one, one]);
   const causes = [...again, ...found.filter((one) => one.reason !== DUPLICATE || !inMetadata(one))];
-  if (causes.length > 0) throw invalid(kind, nameOf(object), causes);
+  if (causes.length > 0) throw invalid(kind.storedAs ?? kind, nameOf(object), causes);
   for (const text of rules?.warnings?.(object, old, context) ?? []) target.warn(text);
 }
 

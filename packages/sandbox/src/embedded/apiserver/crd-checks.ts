@@ -138,7 +138,6 @@ function versionViolations(spec: JsonObject, old: JsonObject | undefined, option
   const causes: StatusCause[] = [];
   const versions = listOf(spec['versions']).map(objectOf);
   const internal = versions.map(internalVersion);
-  if (versions.length === 0) causes.push(required('spec.versions'));
   const names = new Set<unknown>();
   let unique = true;
   for (const [at, version] of versions.entries()) {
@@ -149,8 +148,14 @@ function versionViolations(spec: JsonObject, old: JsonObject | undefined, option
   }
   if (!unique) causes.push(wrong('spec.versions', internal, 'must contain unique version names'));
   const stored = versions.filter((one) => one['storage'] === true).length;
-  if (stored !== 1 && versions.length > 0) {
-    causes.push(wrong('spec.versions', internal, 'must have exactly one version marked as storage version'));
+  if (stored !== 1) {
+    causes.push(
+      wrong(
+        'spec.versions',
+        versions.length === 0 ? null : internal,
+        'must have exactly one version marked as storage version',
+      ),
+    );
   }
   // What all versions share the server moves to one place, and names it there.
   const schemas = versions.map((one) => objectOf(one['schema'])['openAPIV3Schema']);

@@ -221,6 +221,7 @@ export const DEFAULTS: Readonly<Record<string, Defaults>> = {
   PersistentVolumeClaim: claim,
   PersistentVolume: (object) => {
     fill(within(object, 'spec'), { persistentVolumeReclaimPolicy: 'Retain', volumeMode: 'Filesystem' });
+    fill(within(object, 'status'), { phase: 'Pending' });
     volume(within(object, 'spec'));
   },
   LimitRange: (object) => {

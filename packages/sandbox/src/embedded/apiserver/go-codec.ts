@@ -164,6 +164,8 @@ function decodeRef(value: unknown, ref: string, place: Place, unknown: string[])
       return canonical;
     }
     case INT_OR_STRING: {
+      if (typeof value === 'number' && Number.isInteger(value) && Math.abs(value) > 2 ** 31)
+        throw mistyped(value, place, 'int32', `number ${value}`);
       if (typeof value === 'string' || (typeof value === 'number' && Number.isInteger(value))) return value;
       throw mistyped(value, place, typeof value === 'number' ? 'int32' : 'string');
     }
@@ -252,6 +254,16 @@ function bytes(value: string): string | undefined {
   return bare;
 }
 
+/** A text as Go's package of times quotes it: byte by byte. */
+function quoted(text: string): string {
+  return [...Buffer.from(text)]
+    .map((byte) => {
+      if (byte === 0x22 || byte === 0x5c) return `\\${String.fromCharCode(byte)}`;
+      return byte < 0x20 || byte >= 0x80 ? `\\x${byte.toString(16).padStart(2, '0')}` : String.fromCharCode(byte);
+    })
+    .join('');
+}
+
 const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
 function time(value: unknown, place: Place, micro: boolean): string {
@@ -259,7 +271,8 @@ function time(value: unknown, place: Place, micro: boolean): string {
   const at = RFC3339.test(value) ? new Date(value.replace(/(\.\d{3})\d*/, '$1')) : new Date(Number.NaN);
   if (Number.isNaN(at.getTime())) {
     const layout = micro ? '2006-01-02T15:04:05.000000Z07:00' : '2006-01-02T15:04:05Z07:00';
-    throw new Undecodable(`parsing time "${value}" as "${layout}": cannot parse "${value}" as "2006"`);
+    const shown = quoted(value);
+    throw new Undecodable(`parsing time "${shown}" as "${layout}": cannot parse "${shown}" as "2006"`);
   }
   const whole = at.toISOString().slice(0, 19);
   if (!micro) return `${whole}Z`;

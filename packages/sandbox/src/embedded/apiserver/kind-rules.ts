@@ -140,6 +140,8 @@ function newPod(object: JsonObject, host: RulesHost): JsonObject {
     );
   const more = UNREACHABLE.filter(({ key }) => !has(key));
   if (more.length > 0) spec['tolerations'] = [...tolerations, ...more];
+  for (const one of each(spec, 'containers')) delete one['restartPolicy'];
+  for (const one of each(spec, 'initContainers')) if (one['restartPolicy'] !== 'Always') delete one['restartPolicy'];
   pod['status'] = { phase: 'Pending', qosClass: qosClass(spec) };
   return pod;
 }
@@ -168,7 +170,10 @@ const pod: Make = (host) => ({
     if (subresource === 'status') return [];
     const spec = objectOf(object['spec']) as Draft;
     const causes = podSpecViolations(spec, 'spec');
-    if (old !== undefined && subresource === undefined && !jsonEqual(fixed(object), fixed(old))) {
+    const count = (one: JsonObject): number => listOf(objectOf(one['spec'])['containers']).length;
+    if (old !== undefined && subresource === undefined && count(object) !== count(old)) {
+      causes.push(forbidden('spec.containers', 'pod updates may not add or remove containers'));
+    } else if (old !== undefined && subresource === undefined && !jsonEqual(fixed(object), fixed(old))) {
       causes.push(forbidden('spec', POD_CHANGE));
     }
     return causes;
@@ -210,7 +215,8 @@ function workload(policies: readonly string[], immutableFields: readonly string[
       const spec = objectOf(object['spec']) as Draft;
       const causes: StatusCause[] = [
         ...notNegative('spec.replicas', spec['replicas']),
-        ...templateViolations(spec, policies),
+        // A DaemonSet's selector is only compared.
+        ...templateViolations(spec, policies, 'replicas' in spec ? 'required' : 'compared'),
       ];
       const before = old === undefined ? undefined : objectOf(old['spec']);
       for (const field of immutableFields) {
@@ -229,6 +235,14 @@ function deploymentUpdate(object: JsonObject, old: JsonObject): JsonObject {
   const same = jsonEqual(is['annotations'] ?? {}, was['annotations'] ?? {});
   if (same || !jsonEqual(object['spec'], old['spec'])) return object;
   return withMetadata(object, { ...is, generation: Number(was['generation'] ?? 0) + 1 });
+}
+
+/** A change of its labels counts as one of an EndpointSlice's generation. */
+function relabelled(object: JsonObject, old: JsonObject): JsonObject {
+  const [is, was] = [metadataOf(object), metadataOf(old)];
+  const bareOf = (one: JsonObject): JsonObject => without(one, 'metadata');
+  const only = jsonEqual(bareOf(object), bareOf(old)) && !jsonEqual(is['labels'] ?? {}, was['labels'] ?? {});
+  return only ? withMetadata(object, { ...is, generation: Number(was['generation'] ?? 0) + 1 }) : object;
 }
 
 const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
@@ -426,7 +440,8 @@ const binding: Make = () => ({
       const kind = subject['kind'] ?? '';
       const all = ['Group', 'ServiceAccount', 'User'];
       if (!all.includes(String(kind))) causes.push(unsupported(`subjects[${at}].kind`, kind, all));
-      if (kind === 'ServiceAccount' && (subject['namespace'] ?? '') === '')
+      const clustered = metadataOf(object)['namespace'] === undefined;
+      if (clustered && kind === 'ServiceAccount' && (subject['namespace'] ?? '') === '')
         causes.push(required(`subjects[${at}].namespace`));
     }
     if (old !== undefined && !jsonEqual(object['roleRef'], old['roleRef'])) {
@@ -631,8 +646,11 @@ const RULES: Readonly<Record<string, Make>> = {
   'networking.k8s.io/Ingress': generationOnly,
   'networking.k8s.io/NetworkPolicy': generationOnly,
   'networking.k8s.io/IngressClass': generationOnly,
-  'scheduling.k8s.io/PriorityClass': generationOnly,
-  'discovery.k8s.io/EndpointSlice': generationOnly,
+  // Of their first version only.
+  'scheduling.k8s.io/PriorityClass': () => ({
+    create: (object) => withMetadata(object, { ...metadataOf(object), generation: 1 }),
+  }),
+  'discovery.k8s.io/EndpointSlice': () => ({ generation: true, update: relabelled }),
   'flowcontrol.apiserver.k8s.io/FlowSchema': generationOnly,
   'flowcontrol.apiserver.k8s.io/PriorityLevelConfiguration': generationOnly,
   'resource.k8s.io/DeviceClass': () => ({ generation: true, returnsDeleted: true }),

@@ -4,7 +4,7 @@ import {
   listOf,
   nameProblem,
   objectOf,
-  qualifiedNameProblem,
+  qualifiedNameProblems,
   type StatusCause,
 } from '@drydock/kube/testing/api-server';
 import { forbidden, required, unsupported, wrong } from './checks.ts';
@@ -19,8 +19,7 @@ export function subdomain(field: string, value: unknown): readonly StatusCause[]
 
 /** A name with an optional prefix, as keys of labels have it. */
 export function qualifiedName(field: string, value: unknown, shown: unknown = value): readonly StatusCause[] {
-  const problem = qualifiedNameProblem(String(value));
-  return problem === undefined ? [] : [wrong(field, shown, problem)];
+  return qualifiedNameProblems(String(value)).map((problem) => wrong(field, shown, problem));
 }
 
 /** Labels as a map. */

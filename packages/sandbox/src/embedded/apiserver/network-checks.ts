@@ -102,7 +102,7 @@ const ingress: Check = (object) => {
   const { defaultBackend, ingressClassName } = spec;
   return [
     ...(rules.length === 0 && defaultBackend === undefined
-      ? [wrong('spec', rules, 'either `defaultBackend` or `rules` must be specified')]
+      ? [wrong('spec', spec['rules'] ?? null, 'either `defaultBackend` or `rules` must be specified')]
       : []),
     ...(defaultBackend === undefined ? [] : backend('spec.defaultBackend', objectOf(defaultBackend))),
     ...rules.flatMap((rule, at) => ingressRule(`spec.rules[${at}]`, rule)),

@@ -83,8 +83,13 @@ export async function resourceAnswer(
     checkWriteOptions('CreateOptions', info.query);
     const { body, warnings } = decodedReview(resource, exchange.body as Body, info.query);
     const asked = { user: exchange.acting, namespace: path.namespace, body: body as ReviewRequest['body'] };
-    const answer = ownedReview(resource, body, review(handler, asked) as Body, managerOf(exchange));
-    return { ...jsonAnswer(201, answer, form.pretty), headers: warningHeader(warnings) };
+    const headers = warningHeader(warnings);
+    try {
+      const answer = ownedReview(resource, body, review(handler, asked) as Body, managerOf(exchange));
+      return { ...jsonAnswer(201, answer, form.pretty), headers };
+    } catch (error) {
+      return { ...failureAnswer(error), headers };
+    }
   }
   if (path.resource === 'serviceaccounts' && path.subresource === 'token' && info.verb === 'create') {
     checkWriteOptions('CreateOptions', info.query);

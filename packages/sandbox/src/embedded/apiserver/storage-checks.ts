@@ -91,10 +91,30 @@ const csiNode: Check = (object, old) => {
     ];
   });
   const changed = before.flatMap((was) =>
-    drivers.filter(({ name }) => name === was['name']).flatMap((now) => unchanged('spec.drivers', now, was)),
+    drivers
+      .filter(({ name }) => name === was['name'])
+      .flatMap((now) => unchanged('spec.drivers', asGo(now, DRIVER), asGo(was, DRIVER))),
   );
   return [...own, ...changed];
 };
+
+const DRIVER = ['name', 'nodeID', 'topologyKeys', 'allocatable', 'count'];
+const ATTACHMENT = ['attacher', 'source', 'nodeName'];
+
+/** Fields as the server prints those of its own types: all of them, in their order. */
+function asGo(value: unknown, order: readonly string[]): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value ?? null;
+  const fields = Object.entries(value).toSorted(([a], [b]) => order.indexOf(a) - order.indexOf(b));
+  return Object.fromEntries(
+    fields.map(([key, one]) => [`${key.charAt(0).toUpperCase()}${key.slice(1)}`, asGo(one, order)]),
+  );
+}
+
+function attachment(spec: JsonObject): unknown {
+  const { persistentVolumeName = null, inlineVolumeSpec = null } = objectOf(spec['source']);
+  const source = { persistentVolumeName, inlineVolumeSpec };
+  return asGo({ ...spec, source }, [...ATTACHMENT, 'persistentVolumeName', 'inlineVolumeSpec']);
+}
 
 const storageCapacity: Check = (object, old) => {
   const capacity = object['capacity'];
@@ -129,7 +149,7 @@ const volumeAttachment: Check = (object, old) => {
           ...subdomain('spec.attacher', name),
           ...(typeof volume === 'string' ? subdomain('spec.source.persistentVolumeName', volume) : []),
         ]
-      : unchanged('spec', spec, old['spec'])),
+      : unchanged('spec', attachment(spec), attachment(objectOf(old['spec'])))),
   ];
 };
 

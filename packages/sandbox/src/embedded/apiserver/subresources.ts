@@ -7,6 +7,7 @@ import {
   listOf,
   mergePatch,
   metadataOf,
+  notFound,
   type OtherRequest,
   objectOf,
   Refusal,
@@ -43,6 +44,10 @@ const SUCCESS = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Succe
 /** Answers subresources other than status; what the embedded server cannot do is refused by name. */
 export function* subresource(request: OtherRequest, host: SubresourceHost): Answer {
   checkSubresourceBody(request);
+  const { method, namespace } = request;
+  const homeless =
+    namespace !== undefined && !host.list('', 'namespaces').some((one) => metadataOf(one)['name'] === namespace);
+  if (method === 'POST' && homeless) throw notFound({ group: '', kind: 'Namespace', plural: 'namespaces' }, namespace);
   switch (request.subresource) {
     case 'scale':
       return yield* scale(request, host);
@@ -113,6 +118,11 @@ function* scale(request: OtherRequest, host: SubresourceHost): Answer {
   const { kind, method, name, body, version } = request;
   const paths = kind.builtIn ? BUILT_IN_SCALE : host.scaleOf(kind, version);
   if (paths === undefined) return undefined;
+  if (!kind.builtIn && at(request.current(), paths.specReplicasPath) === undefined) {
+    const said = `the spec replicas field ${JSON.stringify(paths.specReplicasPath)} does not exist`;
+    const details = { causes: [{ message: said }] as never };
+    throw new Refusal({ code: 500, reason: 'InternalError', message: `Internal error occurred: ${said}`, details });
+  }
   if (method === 'GET') return { code: 200, body: scaleObject(request, request.current(), paths) };
   if (method !== 'PUT' && method !== 'PATCH') throw notAllowed();
   const change = (current: JsonObject): JsonObject => {
