@@ -23,7 +23,7 @@ function causesOf(answer: NormalAnswer | undefined): readonly string[] {
   const { details } = (answer?.body ?? {}) as { readonly details?: { readonly causes?: readonly Cause[] } };
   // Which value is shown depends on how a language prints it.
   return (details?.causes ?? []).map(
-    ({ field, message = '' }) => `${field}: ${message.replace(/value: [{[].*[}\]](?=: )/, 'value: …')}`,
+    ({ field, message = '' }) => `${field}: ${message.replace(/value: (?:null|[{[].*[}\]])(?=: )/, 'value: …')}`,
   );
 }
 
@@ -63,6 +63,21 @@ const EXPLANATIONS: readonly Explanation[] = [
   {
     why: 'apply to the scale subresource is not implemented',
     fits: ({ tested, request }) => tested?.code === 501 && /\/scale$/.test(request.kind),
+  },
+  {
+    why: 'an applied null',
+    fits: ({ request }) => request.patch === 'apply' && JSON.stringify(request.body).includes(':null'),
+  },
+  {
+    why: 'who owns the replicas of a custom object that was scaled',
+    fits: ({ places, class: what }) =>
+      (what === 'body' || what === 'watch') &&
+      places.every(
+        ({ path, reference, tested }) =>
+          path.includes('metadata.managedFields.') &&
+          reference === undefined &&
+          JSON.stringify(tested).includes('"subresource":"scale"'),
+      ),
   },
   {
     why: 'logs of scheduled pods are not implemented',

@@ -37,7 +37,8 @@ export function* remove(
     if (store.get(kind, id) !== found) continue;
     const { code, object } = removed(store, target, found, policy, options['gracePeriodSeconds'], now);
     if (object === undefined) {
-      const last = target.dryRun ? found : lastState(found, String(store.version));
+      const ended = kind.rules?.grace === undefined ? found : endedAt(found, seconds(now));
+      const last = target.dryRun ? ended : lastState(ended, String(store.version));
       return { code, body: gone(kind, name, metadataOf(found)['uid'], last) };
     }
     const converts = ports.converts?.(kind) === true ? ports.convert : undefined;
@@ -111,9 +112,8 @@ function removed(
   const grace = kind.rules?.grace?.(found, typeof asked === 'number' ? asked : undefined) ?? 0;
   const namespace = kind.kind === 'Namespace' && kind.group === '';
   if (finalizers.length === 0 && grace === 0 && !namespace) {
-    // Who watches sees first that its grace is over.
-    const waited = Number(metadata['deletionGracePeriodSeconds'] ?? 0) > 0;
-    if (!dryRun && waited) store.put(kind, id, withMetadata(found, { ...metadata, deletionGracePeriodSeconds: 0 }));
+    // Of kinds with a grace, who watches sees first that it is over.
+    if (!dryRun && kind.rules?.grace !== undefined) store.put(kind, id, endedAt(found, seconds(now)));
     if (!dryRun) store.remove(kind, id);
     return { code: 200, object: undefined };
   }
@@ -134,6 +134,15 @@ function removed(
     ...(finalizers.length === 0 ? {} : { finalizers }),
   });
   return { code: 200, object: dryRun ? marked : store.put(kind, id, marked) };
+}
+
+/** An object whose grace was over at once. */
+function endedAt(found: JsonObject, now: string): JsonObject {
+  const metadata = metadataOf(found);
+  if (metadata['deletionTimestamp'] !== undefined)
+    return withMetadata(found, { ...metadata, deletionGracePeriodSeconds: 0 });
+  const generation = Number(metadata['generation'] ?? 0) + 1;
+  return withMetadata(found, { ...metadata, deletionTimestamp: now, deletionGracePeriodSeconds: 0, generation });
 }
 
 /** An object as it was removed: with the version of its removal, and no time left. */

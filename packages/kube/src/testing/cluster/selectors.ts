@@ -74,6 +74,8 @@ function fieldReader(field: string, kind: ServedKind): (object: JsonObject) => s
     return (object) => text(object['reportingController']);
   if (kind.kind === 'Job' && group === 'batch')
     throw badRequest(`field label ${JSON.stringify(field)} not supported for Job`);
+  if (kind.kind === 'ResourceSlice' && group === 'resource.k8s.io')
+    throw badRequest(`field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: ${field}`);
   const own = rules?.fields !== undefined || kind.plural === 'replicationcontrollers';
   if (own || rules?.read === undefined) throw badRequest(`field label not supported: ${field}`);
   throw badRequest(`"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`);

@@ -139,7 +139,7 @@ export function createServer(
         dryRun,
         user,
         warn,
-        patch: (change) => writer.patch(target, change),
+        patch: (change, unowned) => writer.patch(unowned === undefined ? target : { ...target, unowned }, change),
         store: (change) => {
           const id = storeId(namespace, here.name);
           const found = store.get(kind, id);
@@ -343,7 +343,7 @@ function listText(value: unknown): readonly string[] | undefined {
   return Array.isArray(value) ? value.map(String) : undefined;
 }
 
-function bodyOf({ kind, version }: Route, { body }: ServerRequest): JsonObject {
+function bodyOf({ kind, version, query }: Route, { body }: ServerRequest): JsonObject {
   const unrecognized = (said: string): Refusal =>
     badRequest(`the object provided is unrecognized (must be of type ${kind.kind}): ${said}`);
   if (body !== undefined && !isObject(body)) {
@@ -357,6 +357,10 @@ function bodyOf({ kind, version }: Route, { body }: ServerRequest): JsonObject {
   const apiVersion = kind.group === '' ? version : `${kind.group}/${version}`;
   if (!kind.builtIn) {
     const text = JSON.stringify(object);
+    if (!object['kind'] && query.get('fieldValidation') === 'Ignore') {
+      const said = `Object 'Kind' is missing in '${text}'`;
+      throw badRequest(`${kind.kind} in version "${version}" cannot be handled as a ${kind.kind}: ${said}`);
+    }
     if (!object['kind']) throw unrecognized(`Object 'Kind' is missing in '${text}' (${excerpt(text)})`);
     if (object['apiVersion'] !== apiVersion) {
       const data = shown(object['apiVersion'] ?? '');

@@ -39,12 +39,20 @@ export function typedViolation(
 const TWINS = 'duplicate entries for key';
 
 function problemsOf(value: unknown, schema: Schema, path: string): readonly string[] {
-  const { type } = schema;
+  const { type, format } = schema;
   if (value === null || value === undefined) return [];
   if (type !== undefined && !matches(value, type))
-    return [`${path}: expected ${NAMES[type] ?? type}, got ${actual(value, type)}`];
+    return [
+      format === 'date-time'
+        ? `${path}: expected any scalar, got &{${goText(value)}}`
+        : `${path}: expected ${NAMES[type] ?? type}, got ${actual(value, type)}`,
+    ];
   if (Array.isArray(value)) {
     const items = itemSchema(schema);
+    const none = mapKeys(schema) === undefined ? -1 : value.indexOf(null);
+    if (none !== -1) return [`${path}: element ${none}: associative list with keys may not have a null element`];
+    const bare = mapKeys(schema) === undefined ? -1 : value.findIndex((item) => !isObject(item));
+    if (bare !== -1) return [`${path}: element ${bare}: associative list with keys may not have non-map elements`];
     const omitted = value.findIndex((item) => mapKeys(schema) !== undefined && itemElement(item, schema) === 'k:{}');
     if (omitted !== -1) return [`${path}: ${withoutKeys(omitted, mapKeys(schema) ?? [])}`];
     return [

@@ -38,6 +38,8 @@ export interface WriteTarget {
   readonly validation: 'Strict' | 'Warn' | 'Ignore';
   /** The content comes from a patch: then what cannot be decoded is the patch's fault. */
   readonly patched?: boolean;
+  /** Asked after a patch: whether nobody owns what it changed. */
+  readonly unowned?: () => boolean;
   /** The content was applied; with the namespace that it names. */
   readonly applied?: { readonly namespace: string };
   readonly user?: unknown;
@@ -185,11 +187,14 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
             time(),
           )
         : owners;
+    const list = listOf(metadataOf(recorded)['managedFields']);
+    const entries =
+      target.unowned?.() === true ? list.filter((one) => objectOf(one)['subresource'] !== subresource) : list;
     // The server forgets all owners when it cannot tell them: a value has a wrong type in the half that is not written.
     const untold = owners === undefined && !isTyped(target, asked);
     const admissible = withMetadata(half, {
       ...metadataOf(half),
-      managedFields: untold ? undefined : metadataOf(recorded)['managedFields'],
+      managedFields: untold || entries.length === 0 ? undefined : entries,
     });
     const mine = yield* mutated(target, admissible, current);
     const own = mine === admissible ? admissible : kept(current, mine, kind);

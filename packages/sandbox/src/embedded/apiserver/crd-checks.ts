@@ -36,7 +36,8 @@ export function crdViolations(
   const plural = textOf(names['plural']);
   const { name } = metadataOf(object);
   if (old === undefined && name !== `${plural}.${group}`)
-    causes.push(wrong('metadata.name', name, 'must be spec.names.plural+"."+spec.group'));
+    if (name !== undefined && name !== '')
+      causes.push(wrong('metadata.name', name, 'must be spec.names.plural+"."+spec.group'));
   if (group === '') causes.push(required('spec.group'));
   else if (!group.includes('.')) causes.push(wrong('spec.group', group, 'should be a domain with at least one dot'));
   const scopes = ['Cluster', 'Namespaced'];

@@ -183,7 +183,8 @@ const QUANTITY_WRONG = "quantities must match the regular expression '^([+-]?[0-
 function decodeValue(value: unknown, schema: RecordedSchema, type: string, place: Place, unknown: string[]): unknown {
   switch (schema.type) {
     case 'string':
-      if (typeof value !== 'string') return noted(mistyped(value, place, type));
+      if (schema.format === 'byte' && Array.isArray(value)) return byteList(value, place);
+      if (typeof value !== 'string') return noted(mistyped(value, place, type.replace(/\bbyte$/, 'uint8')));
       if (schema.format === 'byte') return bytes(value);
       return value;
     case 'boolean':
@@ -244,6 +245,13 @@ function goName(value: unknown): string {
   if (Array.isArray(value)) return 'array';
   if (isObject(value)) return 'object';
   return typeof value === 'boolean' ? 'bool' : typeof value;
+}
+
+/** Go reads bytes from a list of numbers, too. */
+function byteList(list: readonly unknown[], place: Place): string | undefined {
+  const wrong = list.find((one) => typeof one !== 'number');
+  if (wrong !== undefined) return noted(mistyped(wrong, place, 'uint8'));
+  return Buffer.from(list as readonly number[]).toString('base64');
 }
 
 function bytes(value: string): string | undefined {

@@ -1,3 +1,4 @@
+import { isIPv4, isIPv6 } from 'node:net';
 import {
   invalid,
   type JsonObject,
@@ -321,6 +322,11 @@ function serviceAddresses(object: JsonObject, old: JsonObject | undefined, host:
       }
     }
     const ip = spec['clusterIP'];
+    if (given && !isIPv4(String(ip)) && !isIPv6(String(ip))) {
+      const said = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
+      const name = textOf(metadataOf(object)['name']);
+      throw invalid({ group: '', kind: 'Service', plural: 'services' }, name, [wrong('spec.clusterIPs[0]', ip, said)]);
+    }
     if (old === undefined && given && taken.has(ip)) {
       const said = `failed to allocate IP ${String(ip)}: provided IP is already allocated`;
       const name = textOf(metadataOf(object)['name']);
@@ -416,7 +422,12 @@ function phaseChange(
   const [is, was] = [objectOf(object['status']), objectOf(old['status'])];
   const own = is['lastPhaseTransitionTime'] ?? null;
   const said = own !== null && !jsonEqual(own, was['lastPhaseTransitionTime'] ?? null);
-  if (subresource !== 'status' || said || is['phase'] === was['phase']) return object;
+  if (subresource !== 'status') return object;
+  if (is['phase'] === was['phase'])
+    return own === null
+      ? { ...object, status: { ...is, lastPhaseTransitionTime: was['lastPhaseTransitionTime'] } }
+      : object;
+  if (said) return object;
   return { ...object, status: { ...is, lastPhaseTransitionTime: host.now() } };
 }
 
@@ -433,7 +444,7 @@ const binding: Make = () => ({
     if (role['apiGroup'] !== 'rbac.authorization.k8s.io') {
       causes.push(unsupported('roleRef.apiGroup', role['apiGroup'], ['rbac.authorization.k8s.io']));
     }
-    if (!kinds.includes(String(role['kind']))) causes.push(unsupported('roleRef.kind', role['kind'], kinds));
+    if (!kinds.includes(String(role['kind']))) causes.push(unsupported('roleRef.kind', role['kind'] ?? '', kinds));
     if ((role['name'] ?? '') === '') causes.push(required('roleRef.name'));
     for (const [at, subject] of each(object as Draft, 'subjects').entries()) {
       if ((subject['name'] ?? '') === '') causes.push(required(`subjects[${at}].name`));
@@ -628,7 +639,10 @@ const RULES: Readonly<Record<string, Make>> = {
       const template = part(spec, 'template', 'spec') ?? {};
       const policies = ['Never', 'OnFailure'];
       const causes = podSpecViolations(template, 'spec.template.spec');
-      if (!policies.includes(String(template['restartPolicy']))) {
+      const policy = String(template['restartPolicy']);
+      if (policy !== 'Always' && !policies.includes(policy)) {
+        causes.push(unsupported('spec.template.spec.restartPolicy', policy, policies));
+      } else if (!policies.includes(policy)) {
         const message = 'Required value: valid values: "OnFailure", "Never"';
         causes.push({ reason: 'FieldValueRequired', message, field: 'spec.template.spec.restartPolicy' });
       }

@@ -143,6 +143,8 @@ function mergeList(
     }
     return value;
   };
+  // Of an item that was merged, whose key may have been null.
+  const given = (item: unknown): unknown => (isObject(item) ? (item[key] ?? null) : null);
   const items = schema === undefined ? undefined : (itemSchema(schema) as TypeSchema);
   if (patch.some((item) => isObject(item) && item[DIRECTIVE] === 'replace')) {
     const kept = patch.filter((item) => !isObject(item) || item[DIRECTIVE] === undefined);
@@ -158,11 +160,11 @@ function mergeList(
   for (const item of plain) {
     if (!isObject(item)) continue;
     const of = keyOf(item);
-    const at = merged.findIndex((one) => jsonEqual(keyOf(one), of));
+    const at = merged.findIndex((one) => jsonEqual(given(one), of));
     if (at < 0) merged.push(mergeMap({}, item, items));
     else merged[at] = mergeMap(merged[at] as JsonObject, item, items);
   }
-  return ordered(merged, order ?? plain, original, (a, b) => jsonEqual(keyOf(a), keyOf(b)));
+  return ordered(merged, order ?? plain, original, (a, b) => jsonEqual(given(a), given(b)));
 }
 
 /**

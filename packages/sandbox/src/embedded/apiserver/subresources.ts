@@ -118,13 +118,14 @@ function* scale(request: OtherRequest, host: SubresourceHost): Answer {
   const { kind, method, name, body, version } = request;
   const paths = kind.builtIn ? BUILT_IN_SCALE : host.scaleOf(kind, version);
   if (paths === undefined) return undefined;
-  if (!kind.builtIn && at(request.current(), paths.specReplicasPath) === undefined) {
+  if (!kind.builtIn && method === 'GET' && at(request.current(), paths.specReplicasPath) === undefined) {
     const said = `the spec replicas field ${JSON.stringify(paths.specReplicasPath)} does not exist`;
     const details = { causes: [{ message: said }] as never };
     throw new Refusal({ code: 500, reason: 'InternalError', message: `Internal error occurred: ${said}`, details });
   }
   if (method === 'GET') return { code: 200, body: scaleObject(request, request.current(), paths) };
   if (method !== 'PUT' && method !== 'PATCH') throw notAllowed();
+  let zero = false;
   const change = (current: JsonObject): JsonObject => {
     const now = scaleObject(request, current, paths);
     const wanted = method === 'PUT' ? objectOf(body) : patched(now, request);
@@ -135,11 +136,13 @@ function* scale(request: OtherRequest, host: SubresourceHost): Answer {
     const { replicas = 0 } = objectOf(wanted['spec']);
     const causes = notNegative('spec.replicas', replicas);
     if (causes.length > 0) throw invalid({ group: 'autoscaling', kind: 'Scale', plural: 'scales' }, name, causes);
+    zero = replicas === 0;
     const scaled = put(current, paths.specReplicasPath.split('.').slice(1), replicas);
     const guarded = typeof resourceVersion === 'string' && resourceVersion !== '';
     return guarded ? { ...scaled, metadata: { ...metadataOf(scaled), resourceVersion } } : scaled;
   };
-  const { object } = yield* request.patch(change);
+  // A scale of zero says nothing, so its author owns nothing.
+  const { object } = yield* request.patch(change, () => zero);
   return { code: 200, body: scaleObject(request, object, paths) };
 }
 
