@@ -480,12 +480,12 @@ function statusOf(current: JsonObject, asked: JsonObject, { rules }: ServedKind)
 function validate(target: WriteTarget, object: JsonObject, old: JsonObject | undefined): void {
   const { kind, version, subresource, dryRun, warn } = target;
   const { rules } = kind;
-  const context = { version, subresource, dryRun, warn };
+  const ofMetadata = metadataViolations(object, kind);
+  const context = { version, subresource, dryRun, warn, metadataRefused: ofMetadata.length > 0 };
   const found = rules?.violations?.(object, old, context) ?? [
     ...dataViolations(object, kind),
     ...violations(object, kind.schema(version), '', old),
   ];
-  const ofMetadata = metadataViolations(object, kind);
   // The server checks the metadata of custom objects that change again and again.
   const again = old === undefined || kind.builtIn ? ofMetadata : ofMetadata.flatMap((one) => [one, one, one]);
   const causes = [...again, ...found.filter((one) => one.reason !== DUPLICATE || !inMetadata(one))];
