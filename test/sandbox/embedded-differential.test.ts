@@ -6,7 +6,7 @@ import { type ComparedServer, comparedServer } from './support/differential/comp
 import { type CoverageTable, coverageTable } from './support/differential/coverage-table.ts';
 import { DIFFERENCE_CLASSES, differenceText } from './support/differential/differences.ts';
 import { explanationOf } from './support/differential/explained-differences.ts';
-import { HISTORY_LENGTH, historyOf } from './support/differential/history-generator.ts';
+import { HISTORY_LENGTH, historyOf, KINDS_OF_A_HISTORY } from './support/differential/history-generator.ts';
 import { type LockstepPlayer, lockstepPlayer } from './support/differential/lockstep-player.ts';
 import type { ObjectKind, PlannedRequest } from './support/differential/planned-request.ts';
 import { withPlanted } from './support/differential/planted-differences.ts';
@@ -20,7 +20,7 @@ import { placeOf } from './support/differential/write-requests.ts';
 
 const FILE = 'test/sandbox/embedded-differential.test.ts';
 /** Histories of an ordinary run against the real server, and of a soak. */
-const REAL = { usual: 3000 / HISTORY_LENGTH, soak: 100_000 / HISTORY_LENGTH };
+const REAL = { usual: Math.ceil(3000 / HISTORY_LENGTH), soak: Math.ceil(100_000 / HISTORY_LENGTH) };
 
 async function played(
   t: TestContext,
@@ -94,14 +94,15 @@ suite('two embedded servers are compared', () => {
     // Each kind is watched while histories are played.
     coverage.add(kinds.map((kind) => ({ verb: 'watch', patch: '', kind: placeOf(kind), method: 'GET', path: '' })));
     const recorded = recordedRequests();
-    assert.ok(recorded.length > 200, `${recorded.length} classes`);
+    assert.ok(recorded.length > 300, `${recorded.length} classes`);
+    assert.ok(REAL.usual * KINDS_OF_A_HISTORY >= kinds.length, `${kinds.length} kinds`);
     assert.deepEqual(uncovered(recorded, coverage, kinds), []);
   });
 
   for (const what of DIFFERENCE_CLASSES) {
     test(`one planted difference is found: ${what}`, async () => {
       const [one, other] = servers as [ComparedServer, ComparedServer];
-      await using player = await lockstepPlayer(one.side, withPlanted(other.side, what), kinds, explanationOf);
+      await using player = await lockstepPlayer(one.side, withPlanted(other.side, what), kinds, explanationOf, 5000);
       const { differences } = await player.play(plantedHistory(kinds));
       assert.deepEqual(
         differences.map((one) => one.class),
@@ -136,6 +137,6 @@ suite('the embedded server is compared with the real one', {
   test('they answer and notify alike', { timeout: 24 * 3_600_000 }, async (t) => {
     const [real, embedded] = servers as [ComparedServer, ComparedServer];
     await using player = await lockstepPlayer(real.side, embedded.side, kinds, explanationOf);
-    await played(t, player, kinds, seeds(REAL.usual, REAL.soak, 'histories of a hundred requests'));
+    await played(t, player, kinds, seeds(REAL.usual, REAL.soak, `histories of ${HISTORY_LENGTH} requests`));
   });
 });

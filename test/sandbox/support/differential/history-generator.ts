@@ -3,19 +3,18 @@ import { pick } from './field-mutations.ts';
 import type { ObjectKind, PlannedRequest, RequestUser } from './planned-request.ts';
 import { get, list, watch } from './read-requests.ts';
 import { binding, discovery, review } from './review-requests.ts';
-import { subresource } from './subresource-requests.ts';
+import { isCovered, STATUS_REQUESTS, statusRequest, subresource } from './subresource-requests.ts';
 import { create, type Pool, patch, remove, removeCollection, update } from './write-requests.ts';
 
-// A history is a hundred requests on few names of five kinds, so that requests meet what others left. Each kind has a deck of cards with every verb and type of patch, which is shuffled:
+// A history is 120 requests on few names of four kinds, so that requests meet what others left. Each kind has a deck of cards with every verb and type of patch, which is shuffled:
 // that covers all of them soon, and in any order.
 
 /** Requests of a history. */
-export const HISTORY_LENGTH = 100;
-const KINDS = 4;
+export const HISTORY_LENGTH = 120;
+/** Kinds that the requests of a history are about. */
+export const KINDS_OF_A_HISTORY = 4;
 
 type Card = (pool: Pool, kind: ObjectKind) => PlannedRequest | undefined;
-
-const sub: Card = (pool, kind) => subresource(pool, kind);
 
 const DECK: readonly Card[] = [
   (pool, kind) => create(pool, kind),
@@ -33,21 +32,35 @@ const DECK: readonly Card[] = [
   (pool, kind) => patch(pool, kind, 'strategic'),
   (pool, kind) => patch(pool, kind, 'apply'),
   (pool, kind) => patch(pool, kind, 'apply'),
+  (pool, kind) => patch(pool, kind, 'application/json'),
   (pool, kind) => remove(pool, kind),
   removeCollection,
-  sub,
-  sub,
-  sub,
 ];
+
+/** A kind's cards: each of its subresources is asked for a few times. */
+function deckOf(kind: ObjectKind): readonly Card[] {
+  const names = kind.subresources.map(({ name }) => name).filter(isCovered);
+  const cards = names.flatMap((name): readonly Card[] => {
+    if (name === 'status')
+      return STATUS_REQUESTS.map(
+        (how): Card =>
+          (pool, of) =>
+            statusRequest(pool, of, name, how),
+      );
+    return Array.from({ length: name === 'scale' ? 6 : 3 }, (): Card => (pool, of) => subresource(pool, of, name));
+  });
+  return [...DECK, ...cards];
+}
 
 /** The requests that follow from a seed. Successive seeds go round the kinds. */
 export function historyOf(seed: number, kinds: readonly ObjectKind[]): readonly PlannedRequest[] {
   const random = generator(seed);
-  const chosen = Array.from({ length: KINDS }, (_, at) => kinds[(seed * KINDS + at) % kinds.length]).filter(
-    (kind) => kind !== undefined,
-  );
+  const chosen = Array.from(
+    { length: KINDS_OF_A_HISTORY },
+    (_, at) => kinds[(seed * KINDS_OF_A_HISTORY + at) % kinds.length],
+  ).filter((kind) => kind !== undefined);
   const pool: Pool = { random, kinds: chosen };
-  const cards = chosen.flatMap((kind) => DECK.map((card) => ({ kind, card })));
+  const cards = chosen.flatMap((kind) => deckOf(kind).map((card) => ({ kind, card })));
   const requests: PlannedRequest[] = chosen.flatMap((kind) => [create(pool, kind, 0), create(pool, kind, 0)]);
   for (const { kind, card } of shuffled(random, cards)) {
     const request = verbAllowed(kind, card(pool, kind));
@@ -55,6 +68,7 @@ export function historyOf(seed: number, kinds: readonly ObjectKind[]): readonly 
   }
   const others: PlannedRequest[] = [discovery(pool), review(pool), review(pool), watch(pool, pick(random, chosen))];
   if (chosen.some(({ group, plural }) => group === '' && plural === 'pods')) others.push(binding(pool));
+  requests.length = Math.min(requests.length, HISTORY_LENGTH - others.length);
   for (const other of others) requests.splice(Math.floor(random() * requests.length), 0, other);
   while (requests.length < HISTORY_LENGTH) {
     const request = verbAllowed(...cardOf(pool));
@@ -65,7 +79,7 @@ export function historyOf(seed: number, kinds: readonly ObjectKind[]): readonly 
 
 function cardOf(pool: Pool): [ObjectKind, PlannedRequest | undefined] {
   const kind = pick(pool.random, pool.kinds);
-  return [kind, pick(pool.random, DECK)(pool, kind)];
+  return [kind, pick(pool.random, deckOf(kind))(pool, kind)];
 }
 
 /** A kind without collections of its own to delete is asked all the same one time in ten: the answer is 405. */

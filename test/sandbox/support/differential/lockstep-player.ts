@@ -4,7 +4,7 @@ import type { ObjectKind, PlannedRequest } from './planned-request.ts';
 import { serverNames } from './server-names.ts';
 import type { ServerAnswer, ServerSide } from './server-side.ts';
 import { type SideState, sideState } from './side-state.ts';
-import { watchComparison } from './watch-comparison.ts';
+import { PATIENCE, watchComparison } from './watch-comparison.ts';
 
 /** Why a difference is none that anybody has to mend; undefined for those that are. */
 export type Explain = (difference: Difference) => string | undefined;
@@ -34,9 +34,10 @@ export async function lockstepPlayer(
   tested: ServerSide,
   kinds: readonly ObjectKind[],
   explain: Explain,
+  patience: number = PATIENCE,
 ): Promise<LockstepPlayer> {
   const sides = [sideState(reference, serverNames()), sideState(tested, serverNames())] as const;
-  const watches = await watchComparison(sides, kinds);
+  const watches = await watchComparison(sides, kinds, patience);
 
   const ask = async (side: SideState, request: PlannedRequest): Promise<ServerAnswer> => {
     const answer = await side.send(request);

@@ -27,12 +27,16 @@ export function uncovered(
   coverage: CoverageTable,
   kinds: readonly ObjectKind[],
 ): readonly RequestClass[] {
-  const groups = new Set(kinds.map(({ group }) => group));
-  const custom = kinds.filter(({ builtIn }) => !builtIn).map((kind) => placeOf(kind));
+  const builtIn = new Map(kinds.filter((kind) => kind.builtIn).map((kind) => [placeOf(kind), kind]));
+  const custom = kinds.filter((kind) => !kind.builtIn).map((kind) => placeOf(kind));
   return recorded.filter((one) => {
     if (STREAMED.test(one.kind) || coverage.of(one) > 0) return false;
-    const [group = '', , ...sub] = one.kind.split('/');
-    if (groups.has(group) || group.endsWith('.k8s.io')) return true;
+    const [group = '', plural = '', ...sub] = one.kind.split('/');
+    const own = builtIn.get(`${group}/${plural}`);
+    // A subresource that the kind does not have is not found.
+    if (own !== undefined) return sub.length === 0 || own.subresources.some(({ name }) => name === sub[0]);
+    // A kind of Kubernetes that the pinned server does not serve: it is asked for, and not found.
+    if (!group.includes('.') || group.endsWith('.k8s.io')) return false;
     return !custom.some((place) => coverage.of({ ...one, kind: [place, ...sub].join('/') }) > 0);
   });
 }

@@ -74,6 +74,7 @@ export function serverNames(): ServerNames {
         )
         // Fields of a map are looked at in any order.
         .replace(/(?<=errors:\n)[\s\S]*/, (lines) => lines.split('\n').toSorted().join('\n'))
+        .replaceAll(/(?<="resourceVersion":")\d+(?=")/g, 'a version')
         .replace(/(?<=in record \()\d+(?=\))/, 'a version')
         .replaceAll(TIMES, (time) => (isNow(time) ? 'a time' : time))
     );

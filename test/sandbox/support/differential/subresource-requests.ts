@@ -3,12 +3,13 @@ import { DEBUG_CONTAINER, STATUSES } from './group-templates.ts';
 import type { Fields, ObjectKind, PlannedRequest } from './planned-request.ts';
 import { type PatchType, type Pool, patch, placeOf, subjectOf, update } from './write-requests.ts';
 
-/** A request on a subresource of a kind; undefined where it has none that is covered. */
-export function subresource(pool: Pool, kind: ObjectKind): PlannedRequest | undefined {
-  const { random } = pool;
-  const names = kind.subresources.map(({ name }) => name).filter((name) => name in REQUESTS);
-  if (names.length === 0) return undefined;
-  const name = pick(random, names);
+/** Whether requests on a subresource are generated. */
+export function isCovered(name: string): boolean {
+  return name in REQUESTS;
+}
+
+/** A request on a subresource of a kind; undefined where it is not covered. */
+export function subresource(pool: Pool, kind: ObjectKind, name: string): PlannedRequest | undefined {
   return REQUESTS[name]?.(pool, kind, name);
 }
 
@@ -35,19 +36,25 @@ function post(pool: Pool, kind: ObjectKind, name: string, bodies: readonly Field
   };
 }
 
-const PATCHES: readonly PatchType[] = ['merge', 'merge', 'json', 'strategic', 'apply'];
+/** How a status is asked for: each of these once in a history. */
+export const STATUS_REQUESTS = ['get', 'update', 'merge', 'json', 'strategic', 'apply'] as const;
 
-function statusRequest(pool: Pool, kind: ObjectKind, name: string): PlannedRequest {
+/** A request for a status. */
+export function statusRequest(
+  pool: Pool,
+  kind: ObjectKind,
+  name: string,
+  how: (typeof STATUS_REQUESTS)[number] = pick(pool.random, STATUS_REQUESTS),
+): PlannedRequest {
   const { random } = pool;
-  const roll = random();
-  if (roll < 0.1) return read(pool, kind, name);
+  if (how === 'get') return read(pool, kind, name);
   const known = STATUSES[placeOf(kind)] ?? { conditions: [{ type: 'Ready', status: 'True' }] };
   const status = random() < 0.6 ? known : edited(known, [mistake(random, known)]);
-  if (roll < 0.5) {
+  if (how === 'update') {
     const planned = update(pool, kind, name);
     return { ...planned, edits: [...(planned.edits ?? []), { path: ['status'], value: status }] };
   }
-  const as = pick(random, PATCHES);
+  const as: PatchType = how;
   const apiVersion = kind.group === '' ? kind.version : `${kind.group}/${kind.version}`;
   return patch(pool, kind, as, name, (subject) => {
     if (as === 'json') return [{ op: 'add', path: '/status', value: status }];
@@ -69,7 +76,7 @@ function scaleRequest(pool: Pool, kind: ObjectKind, name: string): PlannedReques
 }
 
 const REQUESTS: Readonly<Record<string, Make>> = {
-  status: statusRequest,
+  status: (pool, kind, name) => statusRequest(pool, kind, name),
   scale: (pool, kind, name) => {
     const planned = scaleRequest(pool, kind, name);
     if (planned.patch !== 'json') return planned;

@@ -14,7 +14,7 @@ export interface WatchComparison extends AsyncDisposable {
 }
 
 /** How long (ms) one server may be behind the other before its events count as missing. */
-const PATIENCE = 15_000;
+export const PATIENCE = 15_000;
 const OWN_NAMESPACES = new Set<string>(Object.values(NAMESPACES));
 /** Names of objects that histories make: a server has others, such as the events of its own controllers. */
 const OWN_NAMES = /^(?:pool-)?[abc]$/;
@@ -28,6 +28,7 @@ interface KindWatch {
 export async function watchComparison(
   sides: readonly [SideState, SideState],
   kinds: readonly ObjectKind[],
+  patience: number,
 ): Promise<WatchComparison> {
   let wake: () => void = () => undefined;
   const open = async (state: SideState, kind: ObjectKind): Promise<OpenWatch> => {
@@ -53,7 +54,7 @@ export async function watchComparison(
   };
 
   const level = async (): Promise<void> => {
-    const deadline = performance.now() + PATIENCE;
+    const deadline = performance.now() + patience;
     for (;;) {
       const changed = new Promise<void>((resolve) => {
         wake = resolve;

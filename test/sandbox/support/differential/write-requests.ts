@@ -128,6 +128,8 @@ const PATCH_TYPES = {
   merge: 'application/merge-patch+json',
   strategic: 'application/strategic-merge-patch+json',
   apply: 'application/apply-patch+yaml',
+  // None of them: 415.
+  'application/json': 'application/json',
 } as const;
 
 /** A type of patch. */
@@ -149,6 +151,7 @@ export function patch(
     merge: () => mergePatch(random, whole),
     strategic: () => strategicPatch(random, whole),
     apply: () => appliedOf(pool, kind, subject),
+    'application/json': () => mergePatch(random, whole),
   };
   const manager = random() < 0.95 ? [`fieldManager=${pick(random, ['one', 'two'])}`] : [];
   const more = as === 'apply' ? [...manager, ...(random() < 0.5 ? ['force=true'] : [])] : [];

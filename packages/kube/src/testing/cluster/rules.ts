@@ -7,6 +7,8 @@ export interface RuleContext {
   readonly version: string;
   readonly subresource: string | undefined;
   readonly dryRun: boolean;
+  /** Whether the metadata will be refused, while violations are looked for. */
+  readonly metadataRefused?: boolean;
   /** Tells the client of something that is not refused. */
   readonly warn: (text: string) => void;
 }

@@ -61,6 +61,8 @@ function problemsOf(value: unknown, schema: Schema, path: string): readonly stri
     ];
   }
   if (!isObject(value)) return [];
+  // An object of which nothing is declared takes anything.
+  if (type === 'object' && schema.properties === undefined && schema.additionalProperties === undefined) return [];
   return Object.entries(value).flatMap(([key, inner]) => {
     const of = keySchema(schema, key);
     const at = `${path}.${key}`;

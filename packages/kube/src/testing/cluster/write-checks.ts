@@ -14,12 +14,12 @@ import { contextOf, type WriteTarget } from './write-target.ts';
 export function checkObject(target: WriteTarget, object: JsonObject, old: JsonObject | undefined): void {
   const { kind, version } = target;
   const { rules } = kind;
-  const context = contextOf(target);
+  const ofMetadata = metadataViolations(object, kind);
+  const context = { ...contextOf(target), metadataRefused: ofMetadata.length > 0 };
   const found = rules?.violations?.(object, old, context) ?? [
     ...dataViolations(object, kind),
     ...violations(object, kind.schema(version), '', old),
   ];
-  const ofMetadata = metadataViolations(object, kind);
   // The server checks the metadata of custom objects three times when they change.
   const repeated = old === undefined || kind.builtIn ? ofMetadata : ofMetadata.flatMap((one) => [one, one, one]);
   const causes = [...repeated, ...found.filter((one) => !isDuplicateInMetadata(one))];

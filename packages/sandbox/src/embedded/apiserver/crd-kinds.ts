@@ -83,7 +83,7 @@ function rulesOf(crd: JsonObject, kind: ServedKind, era: ApiServerEra): KindRule
         ...structure(whole, before, schema, context, era, ratchets),
         ...scaleProblems(object, scalePathsOf(crd, version)),
       ];
-      if (causes.some(({ reason = '' }) => BLOCKING.includes(reason)))
+      if (context.metadataRefused === true || causes.some(({ reason = '' }) => BLOCKING.includes(reason)))
         return hasRulesText(crd, version) ? [...causes, SKIPPED] : causes;
       return [...causes, ...ruleViolations(whole, rootOf(version), before, ratchets ? context.warn : undefined)];
     },

@@ -1,5 +1,7 @@
 import {
   badRequest,
+  exactText,
+  invalid,
   type JsonObject,
   type OtherRequest,
   objectOf,
@@ -40,4 +42,15 @@ export function checkSubresourceBody({ subresource, method, body, kind: parent, 
       `${kind} in version "${version}" cannot be handled as a ${kind}: strict decoding error: ${said.join(', ')}`,
     );
   for (const one of said) warn(one);
+}
+
+/** Refuses a scale that a patch made and its kind cannot hold: it is the patch's fault. */
+export function checkPatchedScale(scale: JsonObject): void {
+  try {
+    decodeObject(scale, typeOfKind('autoscaling', 'v1', 'Scale'), []);
+  } catch (error) {
+    if (!(error instanceof Undecodable)) throw error;
+    const message = `Invalid value: ${JSON.stringify(exactText(scale))}: ${error.message}`;
+    throw invalid({ group: '', kind: '', plural: '' }, '', [{ reason: 'FieldValueInvalid', message, field: 'patch' }]);
+  }
 }

@@ -17,7 +17,7 @@ import {
 import { type Draft, textOf } from './draft.ts';
 import { checkNotNegative } from './field-errors.ts';
 import { selectorText, selects } from './label-selectors.ts';
-import { checkSubresourceBody } from './subresource-bodies.ts';
+import { checkPatchedScale, checkSubresourceBody } from './subresource-bodies.ts';
 
 type Answer = Steps<{ readonly code: number; readonly body: unknown } | undefined>;
 
@@ -129,6 +129,7 @@ function* scale(request: OtherRequest, host: SubresourceHost): Answer {
   const change = (current: JsonObject): JsonObject => {
     const now = scaleObject(request, current, paths);
     const wanted = method === 'PUT' ? objectOf(body) : patched(now, request);
+    if (method === 'PATCH') checkPatchedScale(wanted);
     const { name: given, resourceVersion } = metadataOf(wanted);
     if (given !== name) {
       throw badRequest(`the name of the object (${textOf(given)}) does not match the name on the URL (${name})`);
