@@ -25,7 +25,7 @@ type Check = (object: JsonObject, old: JsonObject | undefined) => readonly Statu
 const PORT_NAME = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
 
 /** The name of a port. */
-export function portName(field: string, value: string): readonly StatusCause[] {
+function portName(field: string, value: string): readonly StatusCause[] {
   const said: string[] = [];
   if (value.length > 15) said.push('must be no more than 15 characters');
   if (!/^[-a-z0-9]+$/.test(value)) said.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
@@ -87,7 +87,7 @@ function networkPeer(field: string, peer: JsonObject): readonly StatusCause[] {
 }
 
 /** A block of addresses. */
-export function cidr(field: string, value: string): readonly StatusCause[] {
+function cidr(field: string, value: string): readonly StatusCause[] {
   if (value === '') return [required(field)];
   const [address = '', bits = '', more] = value.split('/');
   const most = isIPv4(address) ? 32 : isIPv6(address) ? 128 : -1;
@@ -214,7 +214,7 @@ const ingressClass: Check = (object, old) => {
 };
 
 /** A count, or a share of a hundred. */
-export function countOrPercent(field: string, value: unknown): readonly StatusCause[] {
+function countOrPercent(field: string, value: unknown): readonly StatusCause[] {
   if (typeof value === 'number') return checkNotNegative(field, value);
   if (!/^[0-9]+%$/.test(String(value))) {
     const said =
