@@ -340,14 +340,21 @@ suite('preflight of a real cluster', () => {
     assert.deepEqual([fine.status, fine.stdout.split('\n')[0]?.startsWith('You can go to ')], [0, true], fine.stderr);
     assert.equal(await shadows(), 0);
 
-    const child = start('--kubeconfig', sandbox.kubeconfig, '--to', to, '--server-probe', '--yes');
-    const exit = once(child, 'close') as Promise<[number | null]>;
-    const said = text(child.stderr);
-    const deadline = Date.now() + 30_000;
-    while ((await shadows()) === 0 && child.exitCode === null) assert.ok(Date.now() < deadline, 'no probe was seen');
-    child.kill('SIGINT');
-    assert.deepEqual([(await exit)[0], await shadows()], [130, 0]);
-    assert.match(await said, /interrupted; nothing was left behind/);
+    // A probe takes a moment: one that has ended before the signal comes is begun again.
+    for (let tries = 1, interrupted = false; !interrupted; tries += 1) {
+      assert.ok(tries <= 20, 'no probe was interrupted');
+      const child = start('--kubeconfig', sandbox.kubeconfig, '--to', to, '--server-probe', '--yes');
+      const exit = once(child, 'close') as Promise<[number | null]>;
+      const said = text(child.stderr);
+      const deadline = Date.now() + 120_000;
+      while ((await shadows()) === 0 && child.exitCode === null) assert.ok(Date.now() < deadline, 'no probe was seen');
+      child.kill('SIGINT');
+      const [code] = await exit;
+      assert.equal(await shadows(), 0);
+      interrupted = code === 130;
+      if (interrupted) assert.match(await said, /interrupted; nothing was left behind/);
+      else assert.equal(code, 3, await said);
+    }
   });
 
   test('RB-R76: values are told where they are asked for, and not before', async () => {

@@ -9,6 +9,7 @@ import { conditionsOf, failed, type Health, numberIn, WELL, waiting } from './he
  * paused, suspended or scaled to nothing has; so has a DaemonSet that no node matches. Other kinds have nothing to roll out.
  */
 export function rolloutOf({ id }: Pick<Manifest, 'id'>, live: JsonObject): Health {
+  if (isIdle(objectIn(live, 'spec'))) return WELL;
   switch (kindOf(id)) {
     case 'Deployment.apps':
       return isUnseen(live) ?? deploymentRollout(live);
@@ -23,6 +24,11 @@ export function rolloutOf({ id }: Pick<Manifest, 'id'>, live: JsonObject): Healt
   }
 }
 
+/** It says itself that nothing of it is to run, so no controller need have seen it. */
+function isIdle(spec: JsonObject): boolean {
+  return own(spec, 'paused') === true || own(spec, 'suspend') === true || own(spec, 'replicas') === 0;
+}
+
 /** Whether a Job has done its work. */
 export function isComplete(live: JsonObject): boolean {
   return conditionsOf(live).get('Complete')?.status === 'True';
@@ -35,12 +41,10 @@ function isUnseen(live: JsonObject): Health | undefined {
 }
 
 function deploymentRollout(live: JsonObject): Health {
-  const spec = objectIn(live, 'spec');
-  if (own(spec, 'paused') === true) return WELL;
   const progressing = conditionsOf(live).get('Progressing');
   if (progressing?.reason === 'ProgressDeadlineExceeded')
     return failed('WorkloadNotProgressing', `it does not progress${progressing.text}`, progressing);
-  const wanted = replicasOf(spec);
+  const wanted = replicasOf(objectIn(live, 'spec'));
   const { updatedReplicas, availableReplicas, replicas } = counts(live, [
     'updatedReplicas',
     'availableReplicas',
@@ -77,8 +81,7 @@ function statefulSetRollout(live: JsonObject): Health {
 function jobRollout(live: JsonObject): Health {
   const failure = conditionsOf(live).get('Failed');
   if (failure?.status === 'True') return failed('JobFailed', `it failed${failure.text}`, failure);
-  const isSuspended = own(objectIn(live, 'spec'), 'suspend') === true;
-  return isSuspended || isComplete(live) ? WELL : later('it has not completed yet');
+  return isComplete(live) ? WELL : later('it has not completed yet');
 }
 
 /** With this strategy, pods are only updated when somebody deletes them. */
