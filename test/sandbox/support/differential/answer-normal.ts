@@ -15,7 +15,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** An answer without what two servers cannot have in common. */
 export function normalAnswer({ code, body, warnings }: ServerAnswer, names: ServerNames): NormalAnswer {
   const plain = names.normal(withoutLineEnds(body));
-  const reason = isFields(body) && body['kind'] === 'Status' ? String(body['reason'] ?? '') : '';
+  const reason = isFields(body) && body['kind'] === 'Status' ? ((body['reason'] ?? '') as string) : '';
   return {
     ...{ code, reason },
     body: isFields(plain) ? withSortedCauses(plain) : plain,

@@ -27,7 +27,8 @@ export interface ServerNames {
 
 /** `kind namespace/name`. */
 export function keyOf(place: string, metadata: Fields): string {
-  return `${place} ${String(metadata['namespace'] ?? '')}/${String(metadata['name'] ?? '')}`;
+  const { namespace = '', name = '' } = metadata as { readonly namespace?: string; readonly name?: string };
+  return `${place} ${namespace}/${name}`;
 }
 
 /** Begins with none. */

@@ -97,20 +97,27 @@ function histories(
 ): Readonly<Record<string, readonly unknown[]>> {
   const byObject: Record<string, unknown[]> = {};
   for (const event of events) {
-    const { namespace, name } = metadataOf(event.object);
-    const key = `${String(namespace ?? '')}/${String(name)}`;
+    const { namespace = '', name = '' } = metadataOf(event.object);
+    const key = `${namespace}/${name}`;
     byObject[key] ??= [];
     byObject[key].push(normal(event));
   }
   return byObject;
 }
 
-function metadataOf(object: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return (object['metadata'] ?? {}) as Readonly<Record<string, unknown>>;
+interface Named {
+  readonly uid?: string;
+  readonly namespace?: string;
+  readonly name?: string;
+}
+
+/** An event of a broken stream may have no object. */
+function metadataOf(object: Readonly<Record<string, unknown>> | undefined): Named {
+  return (object?.['metadata'] ?? {}) as Named;
 }
 
 /** Whether an object is one of a history rather than of a server. */
 function isOwn(object: Readonly<Record<string, unknown>>): boolean {
-  const { namespace, name } = metadataOf(object);
-  return OWN_NAMES.test(String(name)) && (typeof namespace !== 'string' || OWN_NAMESPACES.has(namespace));
+  const { namespace, name = '' } = metadataOf(object);
+  return OWN_NAMES.test(name) && (namespace === undefined || OWN_NAMESPACES.has(namespace));
 }

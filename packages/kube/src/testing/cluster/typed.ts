@@ -98,7 +98,7 @@ function goSyntax(value: unknown): string {
 /** `%v`. */
 function goText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(goText).join(' ')}]`;
-  if (!isObject(value)) return value === null ? '<nil>' : String(value);
+  if (!isObject(value)) return value === null ? '<nil>' : String(value as string | number | boolean);
   const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return `map[${fields.map(([key, one]) => `${key}:${goText(one)}`).join(' ')}]`;
 }

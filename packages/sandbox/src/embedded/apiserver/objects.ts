@@ -260,7 +260,7 @@ function boundPod(request: ObjectsRequest): ObjectsRequest {
   const [, before, query = ''] = /^(\/api\/v1\/namespaces\/[^/]+)\/bindings(\?.*)?$/.exec(request.path) ?? [];
   if (before === undefined || request.method !== 'POST') return request;
   const { name } = metadataOf((request.body ?? {}) as JsonObject);
-  return { ...request, path: `${before}/pods/${encodeURIComponent(String(name ?? ''))}/binding${query}` };
+  return { ...request, path: `${before}/pods/${encodeURIComponent((name ?? '') as string)}/binding${query}` };
 }
 
 function coreRequest({

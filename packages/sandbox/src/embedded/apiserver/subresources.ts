@@ -19,7 +19,11 @@ import { checkNotNegative } from './field-errors.ts';
 import { selectorText, selects } from './label-selectors.ts';
 import { checkPatchedScale, checkSubresourceBody } from './subresource-bodies.ts';
 
-type Answer = Steps<{ readonly code: number; readonly body: unknown } | undefined>;
+interface Answered {
+  readonly code: number;
+  readonly body: unknown;
+}
+type Answer = Steps<Answered | undefined>;
 
 /** Where a kind keeps what its scale subresource shows; paths such as `.spec.replicas`. */
 export interface ScalePaths {
@@ -54,7 +58,7 @@ export function* subresource(request: OtherRequest, host: SubresourceHost): Answ
     case 'eviction':
       return yield* evict(request, host);
     case 'binding':
-      return yield* bind(request, host);
+      return bind(request, host);
     case 'finalize':
     case 'approval':
     case 'ephemeralcontainers':
@@ -172,8 +176,7 @@ function* part(request: OtherRequest): Answer {
   return { code: 200, body: object };
 }
 
-// A binding waits for nobody, unlike other subresources.
-function* bind(request: OtherRequest, host: SubresourceHost): Answer {
+function bind(request: OtherRequest, host: SubresourceHost): Answered {
   const { method, body, name } = request;
   if (method !== 'POST') throw notAllowed();
   const { name: given } = metadataOf(objectOf(body));
