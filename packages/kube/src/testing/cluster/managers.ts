@@ -123,7 +123,7 @@ export function applied(
   live: JsonObject,
   want: JsonObject,
   schema: Schema,
-  as: Manager & { readonly force: boolean },
+  as: Manager & { readonly force: boolean; readonly touches?: boolean },
   now: string,
   half: JsonObject = {},
 ): JsonObject {
@@ -153,7 +153,10 @@ export function applied(
     fields: difference(difference(one.fields, conflicts[at] ?? new Set()), removed),
   }));
   const { manager, operation, apiVersion, subresource } = as;
-  return withEntries(next, [...left, entry({ manager, operation, apiVersion, subresource }, fields, own, now)]);
+  const mine = entry({ manager, operation, apiVersion, subresource }, fields, own, now);
+  // The time of an apply that changed nothing but who owns what is not noted.
+  const idle = as.touches !== true && changed.size === 0 && removed.size === 0;
+  return withEntries(next, [...left, idle ? { ...mine, time: own?.time ?? '' } : mine]);
 }
 
 function appliedMetadata(live: JsonObject, want: JsonObject): JsonObject {

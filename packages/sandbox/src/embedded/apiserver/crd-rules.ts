@@ -46,6 +46,7 @@ function terminating(object: JsonObject, now: string): JsonObject {
 export const CRD_RULES: RulesByKind = {
   'apiextensions.k8s.io/CustomResourceDefinition': ({ optionalOldSelf }) => ({
     generation: true,
+    statusKeeps: 'metadata',
     create: (object) => ({
       ...object,
       status: {

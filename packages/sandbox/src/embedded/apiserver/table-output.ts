@@ -63,9 +63,18 @@ function cellOf(type: string, value: unknown, now: number): unknown {
   }
 }
 
+/** An annotation that the server keeps as a field of DaemonSets. */
+const HIDDEN = 'deprecated.daemonset.template.generation';
+
 /** Metadata alone, as a PartialObjectMetadata. */
 export function partialMetadata(object: Readonly<Record<string, unknown>>, version: string): object {
-  return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}`, metadata: object['metadata'] ?? {} };
+  const metadata = (object['metadata'] ?? {}) as Fields;
+  const annotations = metadata['annotations'] as Fields | undefined;
+  const typed = { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}` };
+  if (annotations?.[HIDDEN] === undefined) return { ...typed, metadata };
+  const { [HIDDEN]: _hidden, ...others } = annotations;
+  const { annotations: _all, ...rest } = metadata;
+  return { ...typed, metadata: { ...rest, ...(Object.keys(others).length === 0 ? {} : { annotations: others }) } };
 }
 
 /** A Table of one object or of a list. `columns` false leaves the definitions out, as later events of a watch do. */
@@ -106,6 +115,6 @@ export function tableOf(
     apiVersion: `meta.k8s.io/${version}`,
     metadata,
     ...(options.columns === false ? { columnDefinitions: null } : { columnDefinitions: printer.columns }),
-    rows,
+    rows: rows.length === 0 && printer.plain === true ? null : rows,
   };
 }
