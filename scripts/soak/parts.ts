@@ -55,11 +55,6 @@ export const SOAK_PARTS: readonly SoakPart[] = [
     files: ['packages/crd/src/**/*.model.test.ts', 'test/sandbox/crd-!(writer*).test.ts'],
     weight: 5,
   },
-  {
-    name: 'the embedded API server against the real one',
-    files: ['test/sandbox/embedded-differential.test.ts'],
-    weight: 3,
-  },
   { name: 'hostile neighbours', files: ['test/sandbox/hostile-neighbour.test.ts'], weight: 2 },
   {
     name: 'releases: killed while they are applied',

@@ -8,9 +8,6 @@ import type { Steps } from './steps.ts';
 import { type Store, storeId } from './store.ts';
 import type { WriteTarget } from './write-target.ts';
 
-const ORPHANED =
-  'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning';
-
 const POLICIES = ['Foreground', 'Background', 'Orphan'];
 
 /**
@@ -25,9 +22,7 @@ export function* remove(
   ports: ServerPorts = {},
 ): Steps<{ code: number; body: JsonObject }> {
   const { kind, name } = target;
-  const asked = policyOf(options);
-  if (asked === undefined && kind.rules?.orphansByDefault === true && kind.kind === 'Job') target.warn(ORPHANED);
-  const policy = asked ?? (kind.rules?.orphansByDefault === true ? 'Orphan' : undefined);
+  const policy = policyOf(options);
   const id = storeId(kind.namespaced ? target.namespace : undefined, name);
   for (;;) {
     const found = store.get(kind, id);
@@ -36,11 +31,7 @@ export function* remove(
     yield* admitted(ports, target, found);
     if (store.get(kind, id) !== found) continue;
     const { code, object } = removed(store, target, found, policy, options['gracePeriodSeconds'], now);
-    if (object === undefined) {
-      const ended = kind.rules?.grace === undefined ? found : endedAt(found, seconds(now));
-      const last = target.dryRun ? ended : lastState(ended, String(store.version));
-      return { code, body: gone(kind, name, metadataOf(found)['uid'], last) };
-    }
+    if (object === undefined) return { code, body: gone(kind, name, metadataOf(found)['uid'], found) };
     const converts = ports.converts?.(kind) === true ? ports.convert : undefined;
     const [body = object] = converts === undefined ? [] : yield* converts(kind, [object], target.version);
     return { code, body: served(body, kind, target.version) };
@@ -57,8 +48,7 @@ export function* removeAll(
   ports: ServerPorts = {},
 ): Steps<{ code: number; body: JsonObject }> {
   const { kind, version } = target;
-  if (policyOf(options) === undefined && kind.kind === 'Job' && kind.rules?.orphansByDefault === true)
-    target.warn(ORPHANED);
+  policyOf(options);
   const body = yield* list(store, read, ports);
   for (const object of listOf(body['items']).map(objectOf)) {
     const { namespace } = metadataOf(object);
@@ -111,51 +101,25 @@ function removed(
   const grace = kind.rules?.grace?.(found, typeof asked === 'number' ? asked : undefined) ?? 0;
   const namespace = kind.kind === 'Namespace' && kind.group === '';
   if (finalizers.length === 0 && grace === 0 && !namespace) {
-    // Of kinds with a grace, who watches sees first that it is over.
-    if (!dryRun && kind.rules?.grace !== undefined) store.put(kind, id, endedAt(found, seconds(now)));
     if (!dryRun) store.remove(kind, id);
     return { code: 200, object: undefined };
   }
   const left = metadata['deletionGracePeriodSeconds'];
-  const settled = typeof left !== 'number' || grace >= left;
-  if (already && settled && finalizers.join() === listOf(metadata['finalizers']).join())
-    return { code: 200, object: found };
+  if (already && (typeof left !== 'number' || grace >= left)) return { code: 200, object: found };
   const generation = metadata['generation'];
   const marked = withMetadata(terminating(kind, found), {
     ...metadata,
-    ...(already && settled
-      ? {}
-      : {
-          deletionTimestamp: seconds(new Date(now.getTime() + grace * 1000)),
-          ...(namespace ? {} : { deletionGracePeriodSeconds: grace }),
-        }),
+    deletionTimestamp: seconds(new Date(now.getTime() + grace * 1000)),
+    ...(namespace ? {} : { deletionGracePeriodSeconds: grace }),
     ...(typeof generation === 'number' && !already ? { generation: generation + 1 } : {}),
     ...(finalizers.length === 0 ? {} : { finalizers }),
   });
   return { code: 200, object: dryRun ? marked : store.put(kind, id, marked) };
 }
 
-/** An object whose grace was over at once. */
-function endedAt(found: JsonObject, now: string): JsonObject {
-  const metadata = metadataOf(found);
-  if (metadata['deletionTimestamp'] !== undefined)
-    return withMetadata(found, { ...metadata, deletionGracePeriodSeconds: 0 });
-  const generation = Number(metadata['generation'] ?? 0) + 1;
-  return withMetadata(found, { ...metadata, deletionTimestamp: now, deletionGracePeriodSeconds: 0, generation });
-}
-
-/** An object as it was removed: with the version of its removal, and no time left. */
-function lastState(found: JsonObject, version: string): JsonObject {
-  const metadata = metadataOf(found);
-  const ended = metadata['deletionTimestamp'] === undefined ? {} : { deletionGracePeriodSeconds: 0 };
-  return withMetadata(found, { ...metadata, ...ended, resourceVersion: version });
-}
-
 function guard(kind: ServedKind, name: string, object: JsonObject, when: JsonObject): void {
   const { uid, resourceVersion } = metadataOf(object);
-  // Events of both groups are those of the core group in storage.
-  const group = kind.storedAs?.group ?? kind.group;
-  const as = { ...kind, group, plural: kind.kind };
+  const as = { ...kind, plural: kind.kind };
   if (when['uid'] !== undefined && when['uid'] !== uid) {
     const said = `the UID in the precondition (${shown(when['uid'])}) does not match the UID in record (${shown(uid)})`;
     throw conflict(as, name, `${said}. The object might have been deleted and then recreated`);

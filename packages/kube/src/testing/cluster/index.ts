@@ -7,7 +7,6 @@ export type { Status, StatusCause } from '../../status-object.ts';
 export { compilePattern, PatternError } from './go-patterns.ts';
 export { canonical, isObject, type JsonObject, listOf, objectOf, own, put, shown, without } from './json.ts';
 export { kindOfCrd, METADATA, type ServedKind, served, whole } from './kinds.ts';
-export { recordUpdate } from './managers.ts';
 export { metadataOf, nameOf, seconds, withMetadata } from './metadata.ts';
 export {
   dns1035LabelProblems,
@@ -31,7 +30,6 @@ export {
   Refusal,
   serverError,
 } from './refusal.ts';
-export { checkWriteOptions } from './request-options.ts';
 export { type KindRules, type RuleContext, Undecodable } from './rules.ts';
 export { itemSchema, keySchema, mapKeys, type Schema, type Settled, settle, UNKNOWN } from './schema.ts';
 export { createServer, type Server, type ServerAnswer, type ServerRequest, STRATEGIC_MERGE_PATCH } from './server.ts';

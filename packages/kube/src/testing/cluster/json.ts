@@ -1,4 +1,4 @@
-import { withDigitsOf, withExact } from '../../json/exact-integers.ts';
+import { withExact } from '../../json/exact-integers.ts';
 
 /** A JSON object. Values of the cluster are never edited in place: every change is a copy. */
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -45,12 +45,4 @@ export function canonical(value: unknown): string {
 /** A value as messages show it. */
 export function shown(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
-}
-
-/** A copy whose keys are sorted everywhere, as Go writes maps. */
-export function sortedKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return withDigitsOf(value.map(sortedKeys), value);
-  if (!isObject(value)) return value;
-  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return withDigitsOf(Object.fromEntries(entries.map(([key, one]) => [key, sortedKeys(one)])), value);
 }

@@ -123,7 +123,7 @@ export function applied(
   live: JsonObject,
   want: JsonObject,
   schema: Schema,
-  as: Manager & { readonly force: boolean; readonly touches?: boolean },
+  as: Manager & { readonly force: boolean },
   now: string,
   half: JsonObject = {},
 ): JsonObject {
@@ -153,10 +153,7 @@ export function applied(
     fields: difference(difference(one.fields, conflicts[at] ?? new Set()), removed),
   }));
   const { manager, operation, apiVersion, subresource } = as;
-  const mine = entry({ manager, operation, apiVersion, subresource }, fields, own, now);
-  // The time of an apply that changed nothing but who owns what is not noted.
-  const idle = as.touches !== true && changed.size === 0 && removed.size === 0;
-  return withEntries(next, [...left, idle ? { ...mine, time: own?.time ?? '' } : mine]);
+  return withEntries(next, [...left, entry({ manager, operation, apiVersion, subresource }, fields, own, now)]);
 }
 
 function appliedMetadata(live: JsonObject, want: JsonObject): JsonObject {

@@ -29,38 +29,12 @@ export function seconds(date: Date): string {
 
 const ANNOTATION_BYTES = 256 * 1024;
 
-/** What is wrong with the owners of an object. */
-function ownerViolations(owners: readonly unknown[]): readonly StatusCause[] {
-  const field = 'metadata.ownerReferences';
-  let controller = '';
-  return owners.map(objectOf).flatMap((owner) => {
-    const { apiVersion, kind, name } = owner;
-    const version = typeof apiVersion === 'string' && apiVersion.split('/').length < 3 ? apiVersion : '';
-    const empty = (key: string): readonly StatusCause[] =>
-      owner[key] === undefined || owner[key] === '' ? [wrong(`${field}.${key}`, '', 'must not be empty')] : [];
-    const known = ['apiVersion', 'kind', 'name', 'uid', 'controller', 'blockOwnerDeletion'];
-    const shown = Object.fromEntries(known.filter((key) => key in owner).map((key) => [key, owner[key]]));
-    const own = `${String(kind)}/${String(name)}`;
-    const second = owner['controller'] === true && controller !== '';
-    const both = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${own}`;
-    if (owner['controller'] === true && controller === '') controller = own;
-    return [
-      ...(version === '' ? [wrong(`${field}.apiVersion`, apiVersion ?? '', 'version must not be empty')] : []),
-      ...['kind', 'name', 'uid'].flatMap(empty),
-      ...(version === 'v1' && kind === 'Event'
-        ? [wrong(field, shown, '/v1, Kind=Event is disallowed from being an owner')]
-        : []),
-      ...(second ? [wrong(field, owners, both)] : []),
-    ];
-  });
-}
-
-/** What is wrong with names, labels, annotations, finalizers and owners. */
+/** What is wrong with names, labels, annotations and finalizers: the first problem of each. */
 export function metadataViolations(object: JsonObject, kind: ServedKind): StatusCause[] {
   const metadata = metadataOf(object);
   const causes: StatusCause[] = [];
   const check = (field: string, value: unknown, problems: readonly string[]): void => {
-    for (const problem of problems) causes.push(wrong(`metadata.${field}`, value, problem));
+    for (const problem of problems.slice(0, 1)) causes.push(wrong(`metadata.${field}`, value, problem));
   };
   const name = nameOf(object);
   if (name === '') {
@@ -83,7 +57,6 @@ export function metadataViolations(object: JsonObject, kind: ServedKind): Status
   for (const finalizer of listOf(metadata['finalizers'])) {
     check('finalizers', finalizer, qualifiedNameProblems(String(finalizer)));
   }
-  causes.push(...ownerViolations(listOf(metadata['ownerReferences'])));
   return causes;
 }
 
@@ -151,9 +124,7 @@ export function withKeptMetadata(current: JsonObject, next: JsonObject, kind: Se
     const list = added.map((one) => JSON.stringify(one)).join(', ');
     const said = 'no new finalizers can be added if the object is being deleted, found new finalizers';
     const message = `Forbidden: ${said} []string{${list}}`;
-    const cause = { reason: 'FieldValueForbidden', message, field: 'metadata.finalizers' };
-    // The server checks custom objects twice.
-    throw invalid(kind, name, kind.builtIn ? [cause] : [cause, cause]);
+    throw invalid(kind, name, [{ reason: 'FieldValueForbidden', message, field: 'metadata.finalizers' }]);
   }
   const servers = Object.fromEntries(SERVER_FIELDS.map((key) => [key, was[key]]));
   const { namespace, resourceVersion } = was;

@@ -1,6 +1,5 @@
 import { type JsonObject, without } from './json.ts';
 import type { ServedKind } from './kinds.ts';
-import { metadataOf, withMetadata } from './metadata.ts';
 
 // A kind with a status subresource has two halves: the status, and everything else.
 
@@ -11,13 +10,9 @@ export function withSpec(current: JsonObject, asked: JsonObject, kind: ServedKin
   return 'status' in current ? { ...rest, status: current['status'] } : rest;
 }
 
-/** The current object with the status that is asked for, and with as much of the metadata as the kind lets a status write change. */
-export function withStatus(current: JsonObject, asked: JsonObject, { rules }: ServedKind): JsonObject {
-  const keeps = rules?.read === undefined ? 'metadata' : rules.statusKeeps;
-  const { labels } = metadataOf(current);
-  const metadata = { ...metadataOf(asked), ...(keeps === 'labels' ? { labels } : {}) };
-  const whole = keeps === 'metadata' ? current : withMetadata(current, metadata);
-  const rest = without(whole, 'status');
+/** The current object with the status that is asked for. */
+export function withStatus(current: JsonObject, asked: JsonObject): JsonObject {
+  const rest = without(current, 'status');
   return 'status' in asked ? { ...rest, status: asked['status'] } : rest;
 }
 

@@ -37,11 +37,7 @@ export interface OtherRequest {
   /** Writes the object itself, as the subresource's own write. */
   readonly patch: (
     change: (current: JsonObject) => JsonObject,
-    /** Asked after the change: whether nobody owns it. */
-    unowned?: () => boolean,
   ) => Steps<{ readonly code: number; readonly object: JsonObject }>;
-  /** Stores a changed object as it is: nobody owns the change, and no rule is asked. */
-  readonly store: (change: (current: JsonObject) => JsonObject) => void;
   /** Deletes the object. */
   readonly remove: (options: JsonObject) => Steps<{ readonly code: number; readonly body: JsonObject }>;
   /** The object as it is stored; 404 where there is none. */

@@ -75,8 +75,7 @@ export function conflict(
 
 /** 422: the schema or a rule rejects the object. At least one cause. */
 export function invalid(kind: Named, name: string, causes: readonly StatusCause[], as: string = kind.kind): Refusal {
-  // Each is said once, although it may be listed several times.
-  const said = [...new Set(causes.map(({ field, message }) => `${field}: ${message}`))];
+  const said = causes.map(({ field, message }) => `${field}: ${message}`);
   const list = said.length === 1 ? said[0] : `[${said.join(', ')}]`;
   return new Refusal({
     code: 422,

@@ -7,8 +7,6 @@ export interface RuleContext {
   readonly version: string;
   readonly subresource: string | undefined;
   readonly dryRun: boolean;
-  /** Whether the metadata will be refused, while violations are looked for. */
-  readonly metadataRefused?: boolean;
   /** Tells the client of something that is not refused. */
   readonly warn: (text: string) => void;
 }
@@ -33,12 +31,6 @@ export interface KindRules {
   warnings?(object: JsonObject, old: JsonObject | undefined, context: RuleContext): readonly string[];
   /** Whether it has a generation, which counts changes of everything but metadata and status; custom kinds always do. */
   readonly generation?: boolean;
-  /** What of its metadata a write of the status leaves as it is: of Kubernetes' own kinds nothing by default. */
-  readonly statusKeeps?: 'metadata' | 'labels';
-  /** A PUT has to name the version that it replaces. */
-  readonly guarded?: boolean;
-  /** How a deletion without a policy treats what the object owns; `Background` by default. */
-  readonly orphansByDefault?: boolean;
   /** How names are checked: `label` (63 characters, no dots), `dns1035` (one that begins with a letter), `path` (anything that is one segment of a path), else a subdomain. */
   readonly names?: 'label' | 'dns1035' | 'path';
   /** Values that field selectors may name, by field, besides metadata.name and metadata.namespace. */

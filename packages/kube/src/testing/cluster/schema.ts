@@ -100,9 +100,7 @@ function defaultedFields(schema: Schema): readonly (readonly [string, Schema])[]
 function settled(value: unknown, schema: Schema, path: string, unknown: string[], nulls: Nulls): unknown {
   if (Array.isArray(value)) {
     const items = itemSchema(schema);
-    const list = value.map((item, at) =>
-      item === null && path === 'metadata.finalizers' ? '' : settled(item, items, `${path}[${at}]`, unknown, nulls),
-    );
+    const list = value.map((item, at) => settled(item, items, `${path}[${at}]`, unknown, nulls));
     return withDigitsOf(list, value);
   }
   // What should be something else is left for the validation to find.
@@ -123,16 +121,10 @@ function settled(value: unknown, schema: Schema, path: string, unknown: string[]
       const kept = nulls === 'keep' && path === '' && key === 'metadata' ? 'drop' : nulls;
       put(out, key, settled(inner, of, at, unknown, kept));
     } else if (of.default === undefined && nulls === 'keep') put(out, key, null);
-    else if (of.type === 'string' && isObject(schema.additionalProperties) && (nulls === 'empty' || inMetadata(path)))
-      put(out, key, '');
+    else if (of.type === 'string' && isObject(schema.additionalProperties) && nulls === 'empty') put(out, key, '');
   }
   for (const [key, of] of defaultedFields(schema)) {
     if (!Object.hasOwn(out, key)) put(out, key, settled(of.default, of, key, unknown, nulls));
   }
   return withDigitsOf(out, value);
-}
-
-/** Metadata is Kubernetes' own type in custom objects, too. */
-function inMetadata(path: string): boolean {
-  return path === 'metadata.labels' || path === 'metadata.annotations';
 }

@@ -1,6 +1,5 @@
 import { type JsonObject, objectOf } from './json.ts';
 import type { ServedKind } from './kinds.ts';
-import { type LabelRequirement, parseLabelSelector } from './label-selector-parser.ts';
 import { badRequest } from './refusal.ts';
 
 /** Whether an object is selected. */
@@ -8,41 +7,44 @@ export type Matcher = (object: JsonObject) => boolean;
 
 type Labels = Readonly<Record<string, unknown>>;
 
+const REQUIREMENT =
+  /^\s*(?:!\s*(?<absent>[^\s=!<>,()]+)|(?<key>[^\s=!<>,()]+)(?:\s*(?<op>==|=|!=|>|<)\s*(?<value>[^\s=!<>,()]*)|\s+(?<in>in|notin)\s*\((?<values>[^()]*)\))?)\s*(?:,|$)/;
+
 /** Parses a label selector: `a`, `!a`, `a=b`, `a==b`, `a!=b`, `a in (b,c)`, `a notin (b)`, `n>1`, `n<2`, joined by commas. 400 for anything else. */
 export function labelMatcher(selector: string): Matcher {
-  const requirements = parseLabelSelector(selector).map(requirement);
+  const requirements: ((labels: Labels) => boolean)[] = [];
+  for (let rest = selector; rest.trim() !== ''; ) {
+    const match = REQUIREMENT.exec(rest);
+    if (match === null)
+      throw badRequest(`unable to parse requirement: found '${rest}', expected: ',' or 'end of string'`);
+    requirements.push(requirement(match.groups ?? {}));
+    rest = rest.slice(match[0].length);
+  }
   return (object) => {
     const labels = objectOf(objectOf(object['metadata'])['labels']);
     return requirements.every((one) => one(labels));
   };
 }
 
-function requirement({ key, operator, values }: LabelRequirement): (labels: Labels) => boolean {
-  const has = (labels: Labels): boolean => Object.hasOwn(labels, key);
-  const [value = ''] = values;
-  switch (operator) {
-    case '!':
-      return (labels) => !has(labels);
-    case 'in':
-    case '=':
-      return (labels) => has(labels) && values.includes(String(labels[key]));
-    case 'notin':
-    case '!=':
-      return (labels) => !has(labels) || !values.includes(String(labels[key]));
-    case '>':
-      return (labels) => has(labels) && Number(labels[key]) > Number(value);
-    case '<':
-      return (labels) => has(labels) && Number(labels[key]) < Number(value);
-    default:
-      return has;
+function requirement(groups: Readonly<Record<string, string | undefined>>): (labels: Labels) => boolean {
+  const { absent, key = '', op, value = '', values } = groups;
+  if (absent !== undefined) return (labels) => !(absent in labels);
+  if (values !== undefined) {
+    const set = values.split(',').map((one) => one.trim());
+    const inside = groups['in'] === 'in';
+    return (labels) => (key in labels ? set.includes(String(labels[key])) === inside : !inside);
   }
-}
-
-/** Refuses what is no field selector, whatever the kind: 400. */
-export function checkFieldSelector(selector: string): void {
-  for (const one of selector.split(',')) {
-    if (one !== '' && !/^[^=!]+(?:==|=|!=).*$/.test(one.trim()))
-      throw badRequest(`invalid selector: '${selector}'; can't understand '${one}'`);
+  switch (op) {
+    case undefined:
+      return (labels) => key in labels;
+    case '!=':
+      return (labels) => labels[key] !== value;
+    case '>':
+      return (labels) => key in labels && Number(labels[key]) > Number(value);
+    case '<':
+      return (labels) => key in labels && Number(labels[key]) < Number(value);
+    default:
+      return (labels) => labels[key] === value;
   }
 }
 
@@ -62,21 +64,14 @@ export function fieldMatcher(selector: string, kind: ServedKind): Matcher {
   return (object) => matchers.every((one) => one(object));
 }
 
-function fieldReader(field: string, kind: ServedKind): (object: JsonObject) => string {
-  const { group, rules } = kind;
+function fieldReader(field: string, { group, rules }: ServedKind): (object: JsonObject) => string {
   const text = (value: unknown): string => (typeof value === 'string' ? value : '');
   if (field === 'metadata.name') return (object) => text(objectOf(object['metadata'])['name']);
-  const clustered = rules?.read === undefined && rules !== undefined && !kind.namespaced;
-  if (field === 'metadata.namespace' && !clustered) return (object) => text(objectOf(object['metadata'])['namespace']);
+  if (field === 'metadata.namespace') return (object) => text(objectOf(object['metadata'])['namespace']);
   const known = rules?.fields?.({}) ?? {};
   if (field in known) return (object) => rules?.fields?.(object)[field] ?? '';
   if (field === 'reportingController' && group === 'events.k8s.io')
     return (object) => text(object['reportingController']);
-  if (kind.kind === 'Job' && group === 'batch')
-    throw badRequest(`field label ${JSON.stringify(field)} not supported for Job`);
-  if (kind.kind === 'ResourceSlice' && group === 'resource.k8s.io')
-    throw badRequest(`field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: ${field}`);
-  const own = rules?.fields !== undefined || kind.plural === 'replicationcontrollers';
-  if (own || rules?.read === undefined) throw badRequest(`field label not supported: ${field}`);
+  if (group === '' || rules?.read === undefined) throw badRequest(`field label not supported: ${field}`);
   throw badRequest(`"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`);
 }

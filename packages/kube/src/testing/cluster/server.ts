@@ -2,18 +2,16 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
 import { APPLY_PATCH, JSON_PATCH, MERGE_PATCH } from '../../patch-types.ts';
 import { remove, removeAll } from './deletion.ts';
-import { isObject, type JsonObject, objectOf } from './json.ts';
+import { isObject, type JsonObject, objectOf, shown } from './json.ts';
 import { apiVersionOf, type ServedKind, served } from './kinds.ts';
 import { nameOf } from './metadata.ts';
 import { jsonPatch, mergePatch } from './patches.ts';
 import { inVersion, type ServerPorts } from './ports.ts';
-import { list, type ReadTarget, versionOf } from './reads.ts';
-import { badRequest, invalidOptions, notFound, notServed, Refusal, serverError } from './refusal.ts';
-import { checkWriteOptions } from './request-options.ts';
+import { list, type ReadTarget } from './reads.ts';
+import { badRequest, invalid, invalidOptions, noObject, notFound, notServed, Refusal } from './refusal.ts';
 import { atOnce, type Steps } from './steps.ts';
 import { type Store, storeId } from './store.ts';
 import { type Listener, watch } from './watching.ts';
-import { writtenBody } from './write-bodies.ts';
 import type { WriteTarget } from './write-target.ts';
 import { createWriter, type Written } from './writes.ts';
 
@@ -62,8 +60,6 @@ export interface Route {
 const PATH =
   /^\/(?:api|apis\/(?<group>[^/]+))\/(?<version>v[^/]+)(?:\/namespaces\/(?<namespace>[^/]+)(?=\/[^/]+))?\/(?<plural>[^/]+)(?:\/(?<name>[^/]+)(?:\/(?<subresource>[^/]+))?)?$/;
 
-const OPTIONS: Readonly<Record<string, string>> = { POST: 'CreateOptions', PATCH: 'PatchOptions' };
-
 /** Subresources of namespaces, whose paths read like a kind in a namespace. */
 const OF_NAMESPACES = ['status', 'finalize'];
 
@@ -101,14 +97,14 @@ export function createServer(
   const writer = createWriter(store, () => clock.date(), randomUUID, ports);
 
   function targetOf(route: Route, request: ServerRequest, options: string, warnings: string[]): WriteTarget {
-    checkWriteOptions(options, route.query, request.contentType === APPLY_PATCH && request.method === 'PATCH');
     const dryRun = route.query.getAll('dryRun');
+    if (dryRun.length > 0 && (dryRun.length > 1 || dryRun[0] !== 'All')) throw badDryRun(options, dryRun);
     const { kind, version, namespace, name = '', subresource, query } = route;
     return {
       ...{ kind, version, namespace, name, subresource, user: request.user },
       manager: query.get('fieldManager') ?? request.agent,
       dryRun: dryRun.length > 0,
-      validation: (query.get('fieldValidation') || 'Warn') as WriteTarget['validation'],
+      validation: validationOf(query, options),
       options: {
         kind: options,
         apiVersion: 'meta.k8s.io/v1',
@@ -125,21 +121,13 @@ export function createServer(
     const { subresource, name } = route;
     if (subresource !== undefined && subresource !== 'status') {
       const { kind, version, namespace, query } = route;
-      const options = OPTIONS[request.method] ?? 'UpdateOptions';
-      const target = targetOf(route, request, options, warnings);
+      const target = targetOf(route, request, 'UpdateOptions', warnings);
       const { dryRun, manager, warn } = target;
       const { method, body, contentType, user } = request;
       const here = { kind, version, namespace, name: name ?? '', subresource, method, query, body, contentType };
       const answering = ports.other?.({
         ...{ ...here, manager, dryRun, user, warn },
-        patch: (change, unowned) => writer.patch(unowned === undefined ? target : { ...target, unowned }, change),
-        store: (change) => {
-          const id = storeId(namespace, here.name);
-          const found = store.get(kind, id);
-          if (found === undefined) throw notFound(kind, here.name);
-          const next = change(found);
-          if (!dryRun) store.put(kind, id, next);
-        },
+        patch: (change) => writer.patch(target, change),
         remove: (options) => remove(store, { ...target, options }, options, clock.date(), ports),
         current: () => {
           const found = store.get(kind, storeId(namespace, here.name));
@@ -163,10 +151,10 @@ export function createServer(
       case 'GET':
         return { code: 200, body: yield* list(store, read, ports) };
       case 'POST': {
-        const target = targetOf(route, request, 'CreateOptions', warnings);
-        const body = writtenBody(route, request.body);
+        const body = bodyOf(route, request);
         const closed = route.kind.rules?.closed?.();
         if (closed !== undefined) throw refusedCreate(route.kind, nameOf(body), closed);
+        const target = targetOf(route, request, 'CreateOptions', warnings);
         const { code, object } = yield* writer.create(target, body);
         return { code, body: answered(object, request) };
       }
@@ -184,7 +172,6 @@ export function createServer(
     if (kind.namespaced && namespace === undefined) throw notServed();
     switch (request.method) {
       case 'GET': {
-        versionOf(route.query, kind.kind === 'Event' && kind.builtIn ? badVersion : serverError);
         const found = store.get(kind, storeId(namespace, name));
         if (found === undefined) throw notFound(kind, name);
         if (subresource !== undefined && !kind.status) throw notServed();
@@ -192,8 +179,8 @@ export function createServer(
         return { code: 200, body: served(object, kind, version) };
       }
       case 'PUT': {
-        const target = targetOf(route, request, 'UpdateOptions', warnings);
-        const { code, object } = yield* writer.replace(target, writtenBody(route, request.body));
+        const body = bodyOf(route, request);
+        const { code, object } = yield* writer.replace(targetOf(route, request, 'UpdateOptions', warnings), body);
         return { code, body: answered(object, request) };
       }
       case 'PATCH': {
@@ -216,47 +203,51 @@ export function createServer(
     warnings: string[],
   ): { target: WriteTarget; options: JsonObject } {
     const body = objectOf(request.body);
-    // A body wins over the whole query.
-    const asQuery = request.body === undefined ? route.query : new URLSearchParams();
     const query = Object.fromEntries(
       ['propagationPolicy', 'gracePeriodSeconds', 'orphanDependents']
-        .map((key) => [key, asQuery.get(key)] as const)
+        .map((key) => [key, route.query.get(key)] as const)
         .filter(([, value]) => value !== null)
         .map(([key, value]) => [key, key === 'gracePeriodSeconds' ? Number(value) : value]),
     );
     const options: JsonObject = { ...query, ...body };
     const asked = listText(body['dryRun']);
-    const dryRun = asked ?? asQuery.getAll('dryRun');
+    const dryRun = asked ?? route.query.getAll('dryRun');
     if (asked?.some((one) => one !== 'All')) throw badDryRun('DeleteOptions', asked);
     return {
-      target: {
-        ...targetOf({ ...route, query: asQuery }, request, 'DeleteOptions', warnings),
-        dryRun: dryRun.length > 0,
-        options,
-      },
+      target: { ...targetOf(route, request, 'DeleteOptions', warnings), dryRun: dryRun.length > 0, options },
       options,
     };
   }
 
   function patch(route: Route, request: ServerRequest, warnings: string[]): Steps<Written> {
-    const { contentType = '' } = request;
-    const strategic = route.kind.builtIn && ports.strategicMerge !== undefined;
-    const types = [JSON_PATCH, MERGE_PATCH, ...(strategic ? [STRATEGIC_MERGE_PATCH] : []), APPLY_PATCH];
-    if (!types.includes(contentType)) throw unsupportedPatch(route.kind);
     const target = targetOf(route, request, 'PatchOptions', warnings);
-    switch (contentType) {
+    switch (request.contentType) {
       case JSON_PATCH:
         return writer.patch(target, (current) => jsonPatch(current, request.body));
       case MERGE_PATCH:
         return writer.patch(target, (current) => objectOf(mergePatch(current, mapOf(request.body))));
-      case APPLY_PATCH:
+      case APPLY_PATCH: {
+        if (!route.query.get('fieldManager')) {
+          const message = 'Required value: is required for apply patch';
+          throw invalidOptions('PatchOptions', 'fieldManager', 'FieldValueRequired', message);
+        }
         return writer.apply(target, objectOf(request.body), route.query.get('force') === 'true');
-      default:
-        return writer.patch(
-          target,
-          (current) => ports.strategicMerge?.(current, request.body, route.kind, route.version) ?? current,
-        );
+      }
+      case STRATEGIC_MERGE_PATCH: {
+        const merge = ports.strategicMerge;
+        if (merge !== undefined && route.kind.builtIn) {
+          return writer.patch(target, (current) => merge(current, request.body, route.kind, route.version));
+        }
+        break;
+      }
     }
+    const types = [JSON_PATCH, MERGE_PATCH, APPLY_PATCH].join(', ');
+    const said = `the body of the request was in an unknown format - accepted media types include: ${types}`;
+    throw new Refusal({
+      code: 415,
+      reason: 'UnsupportedMediaType',
+      ...(route.kind.builtIn ? { message: '415: Unsupported Media Type', details: {} } : { message: said }),
+    });
   }
 
   function* steps(request: ServerRequest): Steps<ServerAnswer> {
@@ -284,21 +275,6 @@ export function createServer(
   };
 }
 
-/** Events are read from where they are stored, others from a cache. */
-function badVersion(said: string): Refusal {
-  return badRequest(`invalid resource version: ${said}`);
-}
-
-function unsupportedPatch({ builtIn }: ServedKind): Refusal {
-  const types = [JSON_PATCH, MERGE_PATCH, APPLY_PATCH].join(', ');
-  const said = `the body of the request was in an unknown format - accepted media types include: ${types}`;
-  return new Refusal({
-    code: 415,
-    reason: 'UnsupportedMediaType',
-    ...(builtIn ? { message: '415: Unsupported Media Type', details: {} } : { message: said }),
-  });
-}
-
 function mapOf(patch: unknown): JsonObject {
   if (isObject(patch)) return patch;
   const given = Array.isArray(patch) ? 'array' : typeof patch;
@@ -315,6 +291,14 @@ function badDryRun(options: string, dryRun: readonly string[]): Refusal {
   return invalidOptions(options, 'dryRun', 'FieldValueNotSupported', message);
 }
 
+function validationOf(query: URLSearchParams, options: string): WriteTarget['validation'] {
+  const asked = query.get('fieldValidation') ?? '';
+  if (asked === '') return 'Warn';
+  if (asked === 'Strict' || asked === 'Warn' || asked === 'Ignore') return asked;
+  const message = `Unsupported value: "${asked}": supported values: "", "Ignore", "Strict", "Warn"`;
+  throw invalidOptions(options, 'fieldValidation', 'FieldValueNotSupported', message);
+}
+
 /** What is answered for an object that was written: its metadata, where no more is asked for. */
 function answered(object: JsonObject, { accept }: ServerRequest): JsonObject {
   if (accept?.includes('as=PartialObjectMetadata;') !== true) return object;
@@ -323,6 +307,45 @@ function answered(object: JsonObject, { accept }: ServerRequest): JsonObject {
 
 function listText(value: unknown): readonly string[] | undefined {
   return Array.isArray(value) ? value.map(String) : undefined;
+}
+
+function bodyOf({ kind, version }: Route, { body }: ServerRequest): JsonObject {
+  const unrecognized = (said: string): Refusal =>
+    badRequest(`the object provided is unrecognized (must be of type ${kind.kind}): ${said}`);
+  if (body !== undefined && !isObject(body)) {
+    const given = Array.isArray(body) ? 'array' : body === null ? 'null' : typeof body;
+    throw unrecognized(`couldn't get version/kind; json parse error: ${noObject(given)} (${hexOf(body)})`);
+  }
+  const object = objectOf(body);
+  const apiVersion = apiVersionOf(kind, version);
+  if (!kind.builtIn) {
+    const text = JSON.stringify(object);
+    if (!object['kind']) throw unrecognized(`Object 'Kind' is missing in '${text}' (${text})`);
+    if (object['apiVersion'] !== apiVersion) {
+      const data = shown(object['apiVersion'] ?? '');
+      throw badRequest(`the API version in the data (${data}) does not match the expected API version (${apiVersion})`);
+    }
+    if (object['kind'] === kind.kind) return object;
+    const cause = {
+      reason: 'FieldValueInvalid',
+      message: `Invalid value: ${JSON.stringify(object['kind'])}: must be ${kind.kind}`,
+      field: 'kind',
+    };
+    throw invalid({ group: kind.group, kind: shown(object['kind']), plural: kind.plural }, nameOf(object), [cause]);
+  }
+  const { kind: given = kind.kind, apiVersion: as = apiVersion } = object;
+  if (given === kind.kind && as === apiVersion) return object;
+  const [name, in_] = [shown(given), shown(as)];
+  const said =
+    given === kind.kind
+      ? `no kind "${name}" is registered for version "${in_}" in scheme "pkg/runtime/scheme.go:110"`
+      : `converting (${in_.split('/').at(-1) ?? ''}.${name}) to (${kind.group === '' ? 'core' : kind.group.split('.')[0]}.${kind.kind}): unknown conversion`;
+  throw badRequest(`${name} in version "${in_}" cannot be handled as a ${kind.kind}: ${said}`);
+}
+
+/** The first bytes of a body, as the decoder shows them. */
+function hexOf(body: unknown): string {
+  return Buffer.from(JSON.stringify(body)).subarray(0, 128).toString('hex');
 }
 
 function refusedCreate({ plural, group }: ServedKind, name: string, said: string): Refusal {

@@ -104,7 +104,7 @@ function ownViolations(value: unknown, schema: Schema, place: Place): StatusCaus
     if (value.length < (schema.minItems ?? 0)) few(value.length, `at least ${schema.minItems} items`);
     if (mapKeys(schema) !== undefined) {
       for (const [at, item] of value.entries())
-        if (!isObject(item) && item !== null)
+        if (!isObject(item))
           causes.push({ reason: 'FieldValueInvalid', message: 'Invalid value: no object', field: `${field}[${at}]` });
     }
     for (const [at, said] of duplicates(value, schema)) {

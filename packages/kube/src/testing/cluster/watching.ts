@@ -1,11 +1,9 @@
 import type { Clock } from '../../clock.ts';
-import { type JsonObject, without } from './json.ts';
+import type { JsonObject } from './json.ts';
 import { served } from './kinds.ts';
 import type { ServerPorts } from './ports.ts';
 import { matcherOf, type ReadTarget, versionOf } from './reads.ts';
-import { Refusal, serverError } from './refusal.ts';
-import { checkNumbers, checkWatchOptions } from './request-options.ts';
-import { checkFieldSelector, labelMatcher } from './selectors.ts';
+import { invalidOptions, Refusal, serverError } from './refusal.ts';
 import { inTime } from './steps.ts';
 import { atVersion, type Store, type StoredEvent } from './store.ts';
 
@@ -34,14 +32,9 @@ export function watch(
   ports: ServerPorts = {},
 ): Disposable {
   const { kind, version, query } = target;
-  checkNumbers(query);
-  labelMatcher(query.get('labelSelector') ?? '');
-  checkFieldSelector(query.get('fieldSelector') ?? '');
-  checkWatchOptions(query);
   const matches = matcherOf(target);
   const from = versionOf(query, serverError);
-  const initial = query.get('sendInitialEvents');
-  const streamed = initial === 'true';
+  const streamed = streamsInitialEvents(query);
   const bookmarks = query.get('allowWatchBookmarks') === 'true';
   const stop = new AbortController();
   const subscriptions = new DisposableStack();
@@ -62,13 +55,11 @@ export function watch(
   };
   const send = (type: string, object: JsonObject): void => {
     if (turn === undefined && (convert === undefined || type === 'ERROR' || type === 'BOOKMARK')) {
-      say(type, type === 'ERROR' ? object : served(object, kind, version));
+      say(type, object);
       return;
     }
     const converted = async (): Promise<JsonObject> => {
-      if (type === 'ERROR') return object;
-      if (convert === undefined || type === 'BOOKMARK') return served(object, kind, version);
-      // As it is stored, which says no version where versions differ in their schemas alone.
+      if (convert === undefined || type === 'ERROR' || type === 'BOOKMARK') return object;
       const [one = object] = await inTime(convert(kind, [object], version));
       return served(one, kind, version);
     };
@@ -86,7 +77,7 @@ export function watch(
   const bookmark = (annotations?: JsonObject): void => {
     if (!bookmarks || stop.signal.aborted) return;
     const metadata = { resourceVersion: String(reached), ...(annotations === undefined ? {} : { annotations }) };
-    send('BOOKMARK', served({ ...without(kind.rules?.empty?.() ?? {}, 'metadata'), metadata }, kind, version));
+    send('BOOKMARK', served({ metadata }, kind, version));
   };
 
   function tell(event: StoredEvent): void {
@@ -94,16 +85,17 @@ export function watch(
     reached = Math.max(reached, event.version);
     const before = event.old !== undefined && matches(event.old);
     const after = event.now !== undefined && matches(event.now);
-    if (after && event.now !== undefined) send(before ? 'MODIFIED' : 'ADDED', event.now);
+    if (after && event.now !== undefined) send(before ? 'MODIFIED' : 'ADDED', served(event.now, kind, version));
     // What left the selection goes as it was, with the version of its going.
-    else if (before && event.old !== undefined) send('DELETED', atVersion(event.old, event.version));
+    else if (before && event.old !== undefined)
+      send('DELETED', served(atVersion(event.old, event.version), kind, version));
   }
 
   function start(): void {
-    if (streamed || (initial === null && (from === undefined || from === 0))) {
-      for (const [, object] of store.list(kind)) if (matches(object)) send('ADDED', object);
-      if (streamed || from === undefined || from === 0) bookmark({ 'k8s.io/initial-events-end': 'true' });
-    } else if (from !== undefined && from > 0) for (const event of store.since(kind, from)) tell(event);
+    if (from === undefined || from === 0 || streamed) {
+      for (const [, object] of store.list(kind)) if (matches(object)) send('ADDED', served(object, kind, version));
+      if (streamed || from === 0) bookmark({ 'k8s.io/initial-events-end': 'true' });
+    } else for (const event of store.since(kind, from)) tell(event);
     subscriptions.use(store.subscribe(tell));
   }
 
@@ -131,4 +123,11 @@ export function watch(
   }
   keepTime().catch(() => undefined);
   return { [Symbol.dispose]: end };
+}
+
+function streamsInitialEvents(query: URLSearchParams): boolean {
+  if (query.get('sendInitialEvents') !== 'true') return false;
+  if (query.get('resourceVersionMatch') === 'NotOlderThan') return true;
+  const message = 'Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan';
+  throw invalidOptions('ListOptions', 'resourceVersionMatch', 'FieldValueForbidden', message);
 }

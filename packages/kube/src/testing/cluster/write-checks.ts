@@ -14,22 +14,14 @@ import { contextOf, type WriteTarget } from './write-target.ts';
 export function checkObject(target: WriteTarget, object: JsonObject, old: JsonObject | undefined): void {
   const { kind, version } = target;
   const { rules } = kind;
-  const ofMetadata = metadataViolations(object, kind);
-  const context = { ...contextOf(target), metadataRefused: ofMetadata.length > 0 };
+  const context = contextOf(target);
+  for (const text of rules?.warnings?.(object, old, context) ?? []) target.warn(text);
   const found = rules?.violations?.(object, old, context) ?? [
     ...dataViolations(object, kind),
     ...violations(object, kind.schema(version), '', old),
   ];
-  // The server checks the metadata of custom objects three times when they change.
-  const repeated = old === undefined || kind.builtIn ? ofMetadata : ofMetadata.flatMap((one) => [one, one, one]);
-  const causes = [...repeated, ...found.filter((one) => !isDuplicateInMetadata(one))];
-  if (causes.length > 0) throw invalid(kind.storedAs ?? kind, nameOf(object), causes);
-  for (const text of rules?.warnings?.(object, old, context) ?? []) target.warn(text);
-}
-
-/** The schema of a custom kind does not check the metadata's lists. */
-function isDuplicateInMetadata({ reason, field = '' }: StatusCause): boolean {
-  return reason === 'FieldValueDuplicate' && field.startsWith('metadata.');
+  const causes = [...metadataViolations(object, kind), ...found];
+  if (causes.length > 0) throw invalid(kind, nameOf(object), causes);
 }
 
 /** Keys of ConfigMaps and Secrets. */
@@ -66,9 +58,6 @@ export function checkNamespace({ kind, namespace }: WriteTarget, body: JsonObjec
 export function checkName({ name }: WriteTarget, body: JsonObject): void {
   const given = nameOf(body);
   if (given === name) return;
-  if (given === '') {
-    throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
-  }
   throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
 }
 
@@ -80,19 +69,15 @@ export function checkApplied(target: WriteTarget, body: JsonObject): void {
     throw badRequest(`invalid object type: ${group}/${given}, Kind=${shown(body['kind'] ?? '')}`);
   }
   if (metadataOf(body)['managedFields'] !== undefined) throw badRequest('metadata.managedFields must be nil');
+  checkName(target, body);
 }
 
 /** The fields of an apply have the types of the schema. */
-export function checkTyped({ kind, version }: WriteTarget, body: JsonObject): void {
-  const violation = typedViolation(body, kind.schema(version));
+export function checkTyped({ kind, version, name }: WriteTarget, body: JsonObject): void {
+  const violation = typedViolation(body, kind.schema(version), '');
   if (violation === undefined) return;
   const { namespace } = metadataOf(body);
-  const object = `${typeof namespace === 'string' ? namespace : ''}/${nameOf(body)}`;
+  const object = `${typeof namespace === 'string' ? namespace : ''}/${name}`;
   const type = `${kind.group}/${version}, Kind=${kind.kind}`;
   throw serverError(`failed to create typed patch object (${object}; ${type}): ${violation}`);
-}
-
-/** Whether the server can tell the fields of an object: otherwise it records no owners. */
-export function isTyped({ kind, version }: WriteTarget, object: JsonObject): boolean {
-  return typedViolation(object, kind.schema(version), 'taken') === undefined;
 }

@@ -1,8 +1,7 @@
 import { exactText } from '../../json/exact-integers.ts';
-import { isObject, type JsonObject, objectOf, sortedKeys } from './json.ts';
+import { isObject, type JsonObject, objectOf } from './json.ts';
 import { METADATA } from './kinds.ts';
-import { nameOf } from './metadata.ts';
-import { badRequest, invalid, type Refusal, serverError } from './refusal.ts';
+import { badRequest, invalid, type Refusal } from './refusal.ts';
 import { Undecodable } from './rules.ts';
 import { type Nulls, type Schema, type Settled, settle } from './schema.ts';
 import { violations } from './validation.ts';
@@ -45,24 +44,14 @@ function checkTypes(target: WriteTarget, object: JsonObject): void {
   const [, wanted = ''] = /of type (\w+)/.exec(message) ?? [];
   const [holder, name = '', inner] = field.split('.');
   const json = given === 'integer' ? 'number' : given === 'boolean' ? 'bool' : given;
-  if (field === 'metadata') {
-    throw undecodable(target, `json: cannot unmarshal ${json} into Go value of type v1.ObjectMeta`, object);
-  }
   const type = wanted === 'object' && inner === undefined ? 'map[string]string' : wanted;
   const path = holder === 'metadata' ? `ObjectMeta.${name.replace(/\[\d+\]/g, '')}` : `${kind.kind}.${field}`;
   throw undecodable(target, `json: cannot unmarshal ${json} into Go struct field ${path} of type ${type}`, object);
 }
 
-/** What the types of a kind cannot hold: an error of the server after an apply, of the patch after a patch, else of the body. */
-function undecodable(target: WriteTarget, problem: string, object: JsonObject): Refusal {
-  const { kind, version, patched, applied } = target;
-  if (applied !== undefined && kind.builtIn) {
-    const type = `${kind.group}/${version}, Kind=${kind.kind}`;
-    const what = `new object (${applied.namespace}/${nameOf(object)}; ${type}) to proper version`;
-    return serverError(`failed to convert ${what}: unable to convert unstructured object to ${type}: ${problem}`);
-  }
+function undecodable({ kind, version, patched }: WriteTarget, problem: string, object: JsonObject): Refusal {
   if (patched === true) {
-    const text = JSON.stringify(exactText(sortedKeys(object)));
+    const text = JSON.stringify(exactText(object));
     const cause = { reason: 'FieldValueInvalid', message: `Invalid value: ${text}: ${problem}`, field: 'patch' };
     return invalid({ group: '', kind: '', plural: '' }, '', [cause]);
   }

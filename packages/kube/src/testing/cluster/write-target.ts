@@ -19,10 +19,6 @@ export interface WriteTarget {
   readonly validation: 'Strict' | 'Warn' | 'Ignore';
   /** The content comes from a patch, which errors of decoding then blame. */
   readonly patched?: boolean;
-  /** Asked after a patch: whether nobody owns what it changed. */
-  readonly unowned?: () => boolean;
-  /** The content was applied; with the namespace that it names. */
-  readonly applied?: { readonly namespace: string };
   readonly user?: unknown;
   readonly options?: JsonObject;
   /** Gets warnings for the client. */

@@ -1,4 +1,3 @@
-import { jsonEqual } from '../../json/json-equal.ts';
 import { type JsonObject, listOf, objectOf, shown, without } from './json.ts';
 import { isNamespace, type ServedKind, served } from './kinds.ts';
 import { applied, isUnchanged, recordUpdate } from './managers.ts';
@@ -14,9 +13,8 @@ import {
 } from './metadata.ts';
 import { applicable, withoutStatus, withSpec, withStatus } from './object-halves.ts';
 import type { ServerPorts } from './ports.ts';
-import { alreadyExists, conflict, invalid, notFound, notServed, type Refusal, serverError } from './refusal.ts';
+import { alreadyExists, conflict, invalid, notFound, notServed, serverError } from './refusal.ts';
 import type { Steps } from './steps.ts';
-import { storageKey } from './storage-keys.ts';
 import { type Store, storeId } from './store.ts';
 import {
   checkApplied,
@@ -25,7 +23,6 @@ import {
   checkNamespaceOpen,
   checkObject,
   checkTyped,
-  isTyped,
 } from './write-checks.ts';
 import { decoded } from './write-decoding.ts';
 import { admissionOf, contextOf, idOf, managerOf, type WriteTarget } from './write-target.ts';
@@ -105,10 +102,9 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
   }
 
   /** A new object whose fields all belong to its author. A status is dropped, so nobody owns it. */
-  function* createdBy(target: WriteTarget, asked: JsonObject): Steps<Written> {
+  function* createdBy(target: WriteTarget, body: JsonObject): Steps<Written> {
     const { kind, version } = target;
-    const object = withoutServerFields(withoutStatus(asked, kind));
-    if (!isTyped(target, asked)) return yield* created(target, object);
+    const object = withoutServerFields(decoded(target, withoutStatus(body, kind)));
     const empty = without(kind.rules?.empty?.() ?? {}, 'metadata');
     const owned = recordUpdate(empty, object, kind.schema(version), managerOf(target, 'Update'), time());
     return yield* created(target, owned);
@@ -123,14 +119,10 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
   ): Steps<JsonObject> {
     const { kind, version, subresource } = target;
     const base = withKeptMetadata(current, without(asked, 'apiVersion', 'kind'), kind);
-    const half = subresource === 'status' ? withStatus(current, base, kind) : withSpec(current, base, kind);
+    const half = subresource === 'status' ? withStatus(current, base) : withSpec(current, base, kind);
     // A status write leaves metadata as it is, but its author owns or gives up the metadata that it names.
-    const keepsAll = subresource === 'status' && kind.rules?.statusKeeps === 'metadata';
-    const named = keepsAll ? half : withMetadata(half, metadataOf(base));
-    const managedFields = ownersOf(
-      target,
-      asked,
-      owners,
+    const named = withMetadata(half, metadataOf(base));
+    const { managedFields } = metadataOf(
       owners ?? recordUpdate(current, named, kind.schema(version), managerOf(target, 'Update'), time()),
     );
     const admissible = withMetadata(half, { ...metadataOf(half), managedFields });
@@ -190,20 +182,19 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
 
   function* replaced(target: WriteTarget, body: JsonObject): Steps<Written> {
     const { kind, name } = target;
-    const asked = withDistinctOwners(target, decoded(target, body));
     checkName(target, body);
     checkNamespace(target, body);
-    const { uid: given, resourceVersion } = metadataOf(body);
-    const isAbsent = target.subresource === undefined && store.get(kind, idOf(target)) === undefined;
-    if (kind.createOnPut === true && isAbsent) {
-      if (given !== undefined) throw staleUid(target, given, '');
-      return yield* createdBy(target, asked);
-    }
+    if (kind.createOnPut === true && store.get(kind, idOf(target)) === undefined) return yield* createdBy(target, body);
     const stored = existing(target);
     const current = yield* inVersion(stored, target);
+    const { uid: given, resourceVersion } = metadataOf(body);
     const { uid: own } = metadataOf(current);
-    if (given !== undefined && given !== own) throw staleUid(target, given, own);
-    if (!resourceVersion && (!kind.builtIn || kind.rules?.guarded === true)) {
+    if (given !== undefined && given !== own) {
+      const uids = `UID in precondition: ${shown(given)}, UID in object meta: ${shown(own)}`;
+      throw conflict(kind, name, `Precondition failed: ${uids}`);
+    }
+    const asked = decoded(target, body);
+    if (!resourceVersion && !kind.builtIn) {
       const message = 'Invalid value: 0: must be specified for an update';
       throw invalid(
         kind,
@@ -233,31 +224,21 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
     checkTyped(target, body);
     const schema = kind.schema(version);
     const manager = { ...managerOf(target, 'Apply'), force };
-    if (nameOf(body) !== '') checkName(target, body);
-    checkNamespace(target, body);
     const wanted = applicable(body, kind, subresource);
-    const applying = { ...target, applied: { namespace: shown(metadataOf(body)['namespace'] ?? '') } };
     if (subresource === undefined && store.get(kind, idOf(target)) === undefined) {
-      checkName(target, body);
       const { managedFields } = metadataOf(applied({}, wanted, schema, manager, time()));
       const { resourceVersion: _, ...metadata } = metadataOf(wanted);
       const object = withoutServerFields(withMetadata(wanted, { ...metadata, namespace: target.namespace }));
       const owned = withMetadata(object, { ...metadataOf(object), managedFields });
-      return yield* created(target, decoded(applying, owned, 'keep'));
+      return yield* created(target, decoded(target, owned, 'keep'));
     }
     const stored = existing(target);
     const current = yield* inVersion(stored, target);
     const half = applicable(current, kind, subresource);
-    // The server counts a change of the half that it does not write as a change of the object.
-    const touches =
-      subresource === undefined &&
-      kind.status &&
-      'status' in body &&
-      !jsonEqual(body['status'] ?? null, current['status']);
-    const merged = applied(served(current, kind, version), wanted, schema, { ...manager, touches }, time(), half);
+    const merged = applied(served(current, kind, version), wanted, schema, manager, time(), half);
     const { uid: id, resourceVersion } = metadataOf(body);
     const asked = withMetadata(merged, { ...metadataOf(merged), uid: id, resourceVersion });
-    return yield* updated(target, stored, current, decoded(applying, asked, 'keep'), merged);
+    return yield* updated(target, stored, current, decoded(target, asked, 'keep'), merged);
   }
 
   return {
@@ -265,51 +246,13 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
       if (metadataOf(body)['resourceVersion']) {
         throw serverError('resourceVersion should not be set on objects to be created');
       }
-      const asked = withDistinctOwners(target, decoded(target, body));
       checkNamespace(target, body);
-      return yield* createdBy(target, asked);
+      return yield* createdBy(target, body);
     },
     replace: (target, body) => retried(target, () => replaced(target, body)),
     patch: (target, change) => retried(target, () => patched({ ...target, patched: true }, change)),
     apply: (target, body, force) => retried(target, () => serverSideApplied(target, body, force)),
   };
-}
-
-/** The managed fields after a write: those of its owners, or those recorded for an update. */
-function ownersOf(
-  target: WriteTarget,
-  asked: JsonObject,
-  owners: JsonObject | undefined,
-  recorded: JsonObject,
-): readonly unknown[] | undefined {
-  // The server forgets all owners if a value has a wrong type in the half that is not written.
-  if (owners === undefined && !isTyped(target, asked)) return undefined;
-  const all = listOf(metadataOf(recorded)['managedFields']);
-  const isUnowned = target.unowned?.() === true;
-  const entries = isUnowned ? all.filter((one) => objectOf(one)['subresource'] !== target.subresource) : all;
-  return entries.length === 0 ? undefined : entries;
-}
-
-const DUPLICATE_OWNERS =
-  '.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests';
-
-/** An object that names each owner once. */
-function withDistinctOwners(target: WriteTarget, object: JsonObject): JsonObject {
-  const metadata = metadataOf(object);
-  const owners = listOf(metadata['ownerReferences']);
-  const distinct = owners.filter((one, at) => owners.findIndex((other) => jsonEqual(one, other)) === at);
-  if (distinct.length === owners.length) return object;
-  const uids = owners.filter((one) => !distinct.includes(one)).map((one) => shown(objectOf(one)['uid']));
-  target.warn(`${DUPLICATE_OWNERS}; duplicate UID(s) observed: ${[...new Set(uids)].join(', ')}`);
-  return withMetadata(object, { ...metadata, ownerReferences: distinct });
-}
-
-/** 409: the object is not the one that the writer read. */
-function staleUid({ kind, namespace, name, dryRun }: WriteTarget, asked: unknown, uid: unknown): Refusal {
-  const key = storageKey(kind, namespace, name, dryRun);
-  const stale = `invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed`;
-  const uids = `UID in precondition: ${shown(asked)}, UID in object meta: ${shown(uid)}`;
-  return conflict(kind, name, `StorageError: ${stale}: ${uids}`);
 }
 
 /** Whether nothing keeps a deleted object any more. A namespace also waits for the finalizers of its spec. */

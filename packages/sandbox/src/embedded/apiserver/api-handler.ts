@@ -1,7 +1,6 @@
 import type { TLSSocket } from 'node:tls';
-import { Refusal } from '@drydock/kube/testing/api-server';
 import { accessRequestOf, refusalOf } from './access-check.ts';
-import { badRequest, type FailureStatus, statusBody } from './api-failure.ts';
+import { badRequest } from './api-failure.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { Exchange } from './exchange.ts';
 import type { WireRequest, WireResponse } from './https-listener.ts';
@@ -76,7 +75,6 @@ function socketOf(request: WireRequest): TLSSocket {
 }
 
 function refusedAnswer(error: unknown): Answer | undefined {
-  if (error instanceof Refusal) return jsonAnswer(error.status.code, statusBody(error.status as FailureStatus));
   if (!(error instanceof RequestRefused)) return undefined;
   const { code, body, retryAfter } = error.answer;
   const headers: Record<string, string> = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };

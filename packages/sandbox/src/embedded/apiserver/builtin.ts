@@ -7,7 +7,6 @@ import { kindRules } from './kind-rules.ts';
 import { type RecordedResource, recordedServer } from './recorded.ts';
 import { schemaOfType, typeOfKind } from './recorded-schema.ts';
 import type { RulesHost } from './rules-host.ts';
-import { smallKindViolations } from './small-kind-checks.ts';
 
 /** A recorded resource with its place. */
 export interface BuiltInResource {
@@ -78,6 +77,7 @@ const CREATED_ON_PUT = new Set([
   '/limitranges',
   '/services',
   'coordination.k8s.io/leases',
+  'discovery.k8s.io/endpointslices',
   'events.k8s.io/events',
   'node.k8s.io/runtimeclasses',
   'rbac.authorization.k8s.io/clusterroles',
@@ -99,7 +99,6 @@ function rulesOf(group: string, version: string, kind: string, status: boolean, 
   const type = once(() => typeOfKind(group, version, kind));
   const defaults = DEFAULTS[name];
   const own = kindRules(name, host);
-  const small = smallKindViolations(name);
   return {
     ...own,
     read: (object: JsonObject) => {
@@ -113,10 +112,7 @@ function rulesOf(group: string, version: string, kind: string, status: boolean, 
       const made = status ? { ...object, status: emptyObject(type())['status'] ?? {} } : object;
       return own.create?.(made, context) ?? made;
     },
-    violations: (object, old, context) => [
-      ...(own.violations?.(object, old, context) ?? []),
-      ...small(object, old, context),
-    ],
+    violations: (object, old, context) => own.violations?.(object, old, context) ?? [],
   };
 }
 

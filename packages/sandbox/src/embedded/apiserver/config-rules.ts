@@ -6,7 +6,7 @@ import {
   objectOf,
   type StatusCause,
 } from '@drydock/kube/testing/api-server';
-import { fieldValues, textOf } from './draft.ts';
+import { fieldValues } from './draft.ts';
 import { checkImmutable, checkRequired, forbidden, invalidValue, required } from './field-errors.ts';
 import type { RulesByKind } from './rules-host.ts';
 
@@ -71,17 +71,9 @@ function secretViolations(object: JsonObject, old: JsonObject | undefined): read
   ];
 }
 
-/** The certificate of a TLS Secret is PEM. */
-function secretWarnings({ type, data }: JsonObject): readonly string[] {
-  if (type !== 'kubernetes.io/tls') return [];
-  const certificate = Buffer.from(textOf(objectOf(data)['tls.crt']), 'base64');
-  return certificate.includes('-----BEGIN') ? [] : ['tls: failed to find any PEM data in certificate input'];
-}
-
 export const CONFIG_RULES: RulesByKind = {
   ConfigMap: () => ({ violations: dataViolations }),
   Secret: () => ({
-    warnings: secretWarnings,
     fields: (object) => fieldValues(object, 'type'),
     violations: (object, old, context) => [...dataViolations(object, old, context), ...secretViolations(object, old)],
   }),

@@ -98,8 +98,6 @@ export interface ServedResource {
   readonly additionalPrinterColumns: readonly PrinterColumn[];
   /** The version in which objects are stored. */
   readonly storageVersion: string;
-  /** What clients are warned of: the version will not be served for ever. */
-  readonly deprecation?: string;
   /** Part of Kubernetes itself, rather than of a CRD. */
   readonly builtIn: boolean;
 }

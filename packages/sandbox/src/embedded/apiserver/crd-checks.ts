@@ -28,9 +28,9 @@ export function crdViolations(
   const spec = objectOf(object['spec']);
   const names = objectOf(spec['names']);
   const group = textOf(spec['group']);
-  const name = textOf(metadataOf(object)['name']);
+  const { name } = metadataOf(object);
   const causes: StatusCause[] = [];
-  if (old === undefined && name !== '' && name !== `${textOf(names['plural'])}.${group}`) {
+  if (old === undefined && name !== `${textOf(names['plural'])}.${group}`) {
     causes.push(invalidValue('metadata.name', name, 'must be spec.names.plural+"."+spec.group'));
   }
   if (group === '') causes.push(required('spec.group'));
@@ -121,6 +121,7 @@ function conversionViolations({ strategy, webhook }: JsonObject): readonly Statu
 
 function versionViolations(spec: JsonObject, old: JsonObject | undefined, optionalOldSelf: boolean): StatusCause[] {
   const versions = listOf(spec['versions']).map(objectOf);
+  if (versions.length === 0) return [required('spec.versions')];
   const causes = versions.flatMap(({ name }, at) => {
     const problems = dns1035LabelProblems(textOf(name)).join(',');
     return problems === '' ? [] : [invalidValue(`spec.versions[${at}].name`, name, problems)];
@@ -130,8 +131,7 @@ function versionViolations(spec: JsonObject, old: JsonObject | undefined, option
     causes.push(invalidValue('spec.versions', internal, 'must contain unique version names'));
   }
   if (versions.filter(({ storage }) => storage === true).length !== 1) {
-    const value = versions.length === 0 ? null : internal;
-    causes.push(invalidValue('spec.versions', value, 'must have exactly one version marked as storage version'));
+    causes.push(invalidValue('spec.versions', internal, 'must have exactly one version marked as storage version'));
   }
   const schemas = versions.map((version) => objectOf(version['schema'])['openAPIV3Schema']);
   // The server moves a schema that all versions share to one place, and reports it there.

@@ -14,7 +14,6 @@ import {
 } from '@drydock/kube/testing/api-server';
 import type { ApiServerEra } from '../../era.ts';
 import type { PrinterColumn, ServedResource } from './contract.ts';
-import { byPriority } from './discovery-documents.ts';
 import { textOf } from './draft.ts';
 import { ruleViolations } from './expressions/expression-rules.ts';
 import type { ScalePaths } from './subresources.ts';
@@ -83,7 +82,7 @@ function rulesOf(crd: JsonObject, kind: ServedKind, era: ApiServerEra): KindRule
         ...structure(whole, before, schema, context, era, ratchets),
         ...scaleProblems(object, scalePathsOf(crd, version)),
       ];
-      if (context.metadataRefused === true || causes.some(({ reason = '' }) => BLOCKING.includes(reason)))
+      if (causes.some(({ reason = '' }) => BLOCKING.includes(reason)))
         return hasRulesText(crd, version) ? [...causes, SKIPPED] : causes;
       return [...causes, ...ruleViolations(whole, rootOf(version), before, ratchets ? context.warn : undefined)];
     },
@@ -163,19 +162,6 @@ function fieldText(object: JsonObject, path: string): string {
 }
 
 const VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
-/** What the server says about a deprecated version: its author's words, or which version to use. */
-function deprecationOf(version: JsonObject, versions: readonly JsonObject[], group: string, kind: string): string {
-  const own = version['deprecationWarning'];
-  if (typeof own === 'string') return own;
-  const said = `${group}/${String(version['name'])} ${kind} is deprecated`;
-  const [better] = versions
-    .filter((one) => one['served'] === true && one['deprecated'] !== true)
-    .map((one) => String(one['name']))
-    .toSorted(byPriority);
-  const newer = better !== undefined && byPriority(better, String(version['name'])) < 0;
-  return newer ? `${said}; use ${group}/${better} ${kind}` : said;
-}
-
 const PART_VERBS = ['get', 'patch', 'update'];
 
 /** What discovery says of a custom kind: one resource per version. */
@@ -211,7 +197,6 @@ export function servedResources(crd: JsonObject): readonly ServedResource[] {
         ],
         additionalPrinterColumns: listOf(version['additionalPrinterColumns']) as readonly PrinterColumn[],
         storageVersion: storage,
-        ...(version['deprecated'] === true ? { deprecation: deprecationOf(version, versions, group, kind) } : {}),
         builtIn: false,
       };
     });

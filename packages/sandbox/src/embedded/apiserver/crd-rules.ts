@@ -46,7 +46,6 @@ function terminating(object: JsonObject, now: string): JsonObject {
 export const CRD_RULES: RulesByKind = {
   'apiextensions.k8s.io/CustomResourceDefinition': ({ optionalOldSelf }) => ({
     generation: true,
-    statusKeeps: 'metadata',
     create: (object) => ({
       ...object,
       status: {

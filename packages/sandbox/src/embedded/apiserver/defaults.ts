@@ -157,8 +157,8 @@ function lower(text: unknown): string {
 function crd(object: Draft): void {
   const spec = within(object, 'spec');
   const names = within(spec, 'names');
-  if ((names['singular'] ?? '') === '') names['singular'] = lower(names['kind']);
-  if ((names['kind'] ?? '') !== '') fill(names, { listKind: `${String(names['kind'])}List` });
+  fill(names, { singular: lower(names['kind']) });
+  if (names['kind'] !== '') fill(names, { listKind: `${String(names['kind'])}List` });
   const conversion = within(spec, 'conversion');
   fill(conversion, { strategy: 'None' });
   const service = part(conversion, 'webhook', 'clientConfig', 'service');
@@ -221,7 +221,6 @@ export const DEFAULTS: Readonly<Record<string, Defaults>> = {
   PersistentVolumeClaim: claim,
   PersistentVolume: (object) => {
     fill(within(object, 'spec'), { persistentVolumeReclaimPolicy: 'Retain', volumeMode: 'Filesystem' });
-    fill(within(object, 'status'), { phase: 'Pending' });
     volume(within(object, 'spec'));
   },
   LimitRange: (object) => {
@@ -305,16 +304,6 @@ export const DEFAULTS: Readonly<Record<string, Defaults>> = {
     const parameters = part(object, 'spec', 'parameters');
     if (parameters !== undefined) fill(parameters, { scope: 'Cluster' });
   },
-  Node: (object) => {
-    const spec = within(object, 'spec');
-    if (typeof spec['podCIDR'] === 'string' && spec['podCIDR'] !== '' && !Array.isArray(spec['podCIDRs']))
-      spec['podCIDRs'] = [spec['podCIDR']];
-    const { allocatable, capacity } = part(object, 'status') ?? {};
-    if (allocatable === undefined && capacity !== undefined)
-      within(object, 'status')['allocatable'] = structuredClone(capacity);
-  },
-  'resource.k8s.io/ResourceClaim': (object) => deviceRequests(part(object, 'spec', 'devices')),
-  'resource.k8s.io/ResourceClaimTemplate': (object) => deviceRequests(part(object, 'spec', 'spec', 'devices')),
   'scheduling.k8s.io/PriorityClass': (object) => {
     fill(object, { preemptionPolicy: 'PreemptLowerPriority' });
   },
@@ -347,17 +336,6 @@ export const DEFAULTS: Readonly<Record<string, Defaults>> = {
   },
   'apiextensions.k8s.io/CustomResourceDefinition': crd,
 };
-
-function deviceRequests(devices: Draft | undefined): void {
-  for (const request of each(devices, 'requests')) {
-    for (const one of [part(request, 'exactly'), ...each(request, 'firstAvailable')]) {
-      if (one === undefined) continue;
-      fill(one, { allocationMode: 'ExactCount' });
-      if (one['allocationMode'] === 'ExactCount' && (one['count'] === undefined || one['count'] === 0))
-        one['count'] = 1;
-    }
-  }
-}
 
 function job(spec: Draft): void {
   if (spec['completions'] === undefined && spec['parallelism'] === undefined) spec['completions'] = 1;

@@ -16,12 +16,10 @@ export interface DiscoveryDocuments {
   aggregated(legacy: boolean, form: AggregatedForm): AggregatedDocument;
   /** Groups and versions, the preferred one of a group first. */
   readonly served: ReadonlyMap<string, readonly string[]>;
-  /** The groups of Kubernetes itself. */
-  readonly builtIn: ReadonlySet<string>;
 }
 
 /** Versions of the aggregated form. */
-export type AggregatedForm = 'v2';
+export type AggregatedForm = 'v2' | 'v2beta1';
 
 /** A document with the ETag that names its content. */
 export interface AggregatedDocument {
@@ -45,7 +43,6 @@ export function discoveryDocuments(resources: readonly ServedResource[]): Discov
   };
   return {
     served,
-    builtIn: new Set(resources.filter((one) => one.builtIn).map((one) => one.group)),
     legacyVersions: {
       kind: 'APIVersions',
       versions: ['v1'],
@@ -156,9 +153,7 @@ function ofParent(sub: ServedSubresource, { group, version }: ServedResource): b
   return sub.version === '' || (sub.group === group && sub.version === version);
 }
 
-function storageVersionHash({ group: own, storageVersion, kind }: ServedResource): string {
-  // Events of both groups are stored as those of the core group.
-  const group = own === 'events.k8s.io' ? '' : own;
+function storageVersionHash({ group, storageVersion, kind }: ServedResource): string {
   const digest = createHash('sha256').update(`${group}/${storageVersion}/${kind}`).digest();
   return digest.subarray(0, 8).toString('base64');
 }

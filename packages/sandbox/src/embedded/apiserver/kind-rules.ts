@@ -1,12 +1,10 @@
 import {
   type JsonObject,
-  jsonEqual,
   type KindRules,
   listOf,
   metadataOf,
   objectOf,
   withMetadata,
-  without,
 } from '@drydock/kube/testing/api-server';
 import { policyViolations, webhookViolations } from './admission-checks.ts';
 import { CONFIG_RULES } from './config-rules.ts';
@@ -28,11 +26,11 @@ export function kindRules(name: string, host: RulesHost): KindRules {
 }
 
 /** A finalizer and a status for new objects. */
-function protectedBy(finalizer: string, object: JsonObject, status?: JsonObject): JsonObject {
+function protectedBy(finalizer: string, object: JsonObject, status: JsonObject): JsonObject {
   const metadata = metadataOf(object);
   const given = listOf(metadata['finalizers']);
   const finalizers = given.includes(finalizer) ? given : [...given, finalizer];
-  return { ...withMetadata(object, { ...metadata, finalizers }), ...(status === undefined ? {} : { status }) };
+  return { ...withMetadata(object, { ...metadata, finalizers }), status };
 }
 
 const NOT_READY = 'node.kubernetes.io/not-ready';
@@ -51,66 +49,27 @@ const csrRules: KindRules = {
   violations: (object) => {
     const request = textOf(objectOf(object['spec'])['request']);
     const isRequest = Buffer.from(request, 'base64').includes('-----BEGIN CERTIFICATE REQUEST-----');
-    return isRequest
-      ? []
-      : [invalidValue('spec.request', request === '' ? null : request, 'PEM block type must be CERTIFICATE REQUEST')];
+    return isRequest ? [] : [invalidValue('spec.request', request, 'PEM block type must be CERTIFICATE REQUEST')];
   },
   fields: (object) => fieldValues(object, 'spec.signerName'),
 };
 
 /** Kinds that have a generation and no other rules. */
 const GENERATION_ONLY = [
+  'PodTemplate',
+  'ReplicationController',
   'batch/CronJob',
+  'policy/PodDisruptionBudget',
   'networking.k8s.io/Ingress',
   'networking.k8s.io/NetworkPolicy',
   'networking.k8s.io/IngressClass',
-  'flowcontrol.apiserver.k8s.io/FlowSchema',
-  'flowcontrol.apiserver.k8s.io/PriorityLevelConfiguration',
+  'scheduling.k8s.io/PriorityClass',
+  'discovery.k8s.io/EndpointSlice',
+  'admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding',
 ];
-
-/** Kinds whose rules are flags. */
-const FLAGS: Readonly<Record<string, KindRules>> = {
-  ServiceAccount: { returnsDeleted: true },
-  ResourceQuota: { returnsDeleted: true },
-  PodTemplate: { generation: true, returnsDeleted: true },
-  ReplicationController: { generation: true, orphansByDefault: true },
-  'policy/PodDisruptionBudget': { generation: true, guarded: true },
-  'coordination.k8s.io/Lease': { guarded: true },
-  'node.k8s.io/RuntimeClass': { guarded: true },
-  'networking.k8s.io/ServiceCIDR': { statusKeeps: 'metadata' },
-  'resource.k8s.io/DeviceClass': { generation: true, returnsDeleted: true },
-  'resource.k8s.io/ResourceSlice': { generation: true, returnsDeleted: true },
-  'resource.k8s.io/ResourceClaim': { statusKeeps: 'metadata', returnsDeleted: true },
-  'resource.k8s.io/ResourceClaimTemplate': { returnsDeleted: true },
-  'storage.k8s.io/StorageClass': { returnsDeleted: true },
-  'storage.k8s.io/CSIDriver': { returnsDeleted: true, guarded: true },
-  'storage.k8s.io/CSINode': { returnsDeleted: true, guarded: true },
-  'storage.k8s.io/CSIStorageCapacity': { guarded: true },
-  'storage.k8s.io/VolumeAttachment': { statusKeeps: 'metadata', returnsDeleted: true, guarded: true },
-  'admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding': { generation: true, guarded: true },
-};
-
-/** A change of the labels alone counts as one of an EndpointSlice's generation. */
-function endpointSliceUpdate(object: JsonObject, old: JsonObject): JsonObject {
-  const [is, was] = [metadataOf(object), metadataOf(old)];
-  const relabelled = !jsonEqual(is['labels'] ?? {}, was['labels'] ?? {});
-  if (!relabelled || !jsonEqual(without(object, 'metadata'), without(old, 'metadata'))) return object;
-  return withMetadata(object, { ...is, generation: Number(was['generation'] ?? 0) + 1 });
-}
-
-/** The time of a volume's last phase, unless the writer sets it. */
-function withPhaseTime(object: JsonObject, old: JsonObject, now: string): JsonObject {
-  const [is, was] = [objectOf(object['status']), objectOf(old['status'])];
-  const { lastPhaseTransitionTime: own } = is;
-  const { lastPhaseTransitionTime: before } = was;
-  const isKept = is['phase'] === was['phase'];
-  if ((own ?? null) !== null && (isKept || !jsonEqual(own, before ?? null))) return object;
-  return { ...object, status: { ...is, lastPhaseTransitionTime: isKept ? before : now } };
-}
 
 const RULES: RulesByKind = {
   ...Object.fromEntries(GENERATION_ONLY.map((name) => [name, () => ({ generation: true })])),
-  ...Object.fromEntries(Object.entries(FLAGS).map(([name, rules]) => [name, () => rules])),
   ...CONFIG_RULES,
   ...POD_RULES,
   ...SERVICE_RULES,
@@ -124,6 +83,8 @@ const RULES: RulesByKind = {
     // The spec of a namespace is its finalizers, which only the subresource `finalize` changes.
     update: (object, old, { subresource }) => (subresource === 'finalize' ? object : { ...object, spec: old['spec'] }),
   }),
+  ServiceAccount: () => ({ returnsDeleted: true }),
+  ResourceQuota: () => ({ returnsDeleted: true }),
   Node: () => ({
     create: newNode,
     fields: (object) => ({ 'spec.unschedulable': String(objectOf(object['spec'])['unschedulable'] === true) }),
@@ -140,33 +101,15 @@ const RULES: RulesByKind = {
     returnsDeleted: true,
     create: (object) =>
       protectedBy('kubernetes.io/pv-protection', object, { phase: 'Pending', lastPhaseTransitionTime: host.now() }),
-    update: (object, old, { subresource }) =>
-      subresource === 'status' ? withPhaseTime(object, old, host.now()) : object,
   }),
-  'storage.k8s.io/VolumeAttributesClass': () => ({
-    returnsDeleted: true,
-    create: (object) => protectedBy('kubernetes.io/vac-protection', object),
-  }),
-  // A PriorityClass has the generation of its first version only.
-  'scheduling.k8s.io/PriorityClass': () => ({
-    create: (object) => withMetadata(object, { ...metadataOf(object), generation: 1 }),
-  }),
-  'discovery.k8s.io/EndpointSlice': () => ({ generation: true, update: endpointSliceUpdate }),
   'admissionregistration.k8s.io/ValidatingWebhookConfiguration': () => ({
     generation: true,
-    guarded: true,
     violations: webhookViolations,
   }),
   'admissionregistration.k8s.io/MutatingWebhookConfiguration': () => ({
     generation: true,
-    guarded: true,
     violations: webhookViolations,
   }),
-  'admissionregistration.k8s.io/ValidatingAdmissionPolicy': () => ({
-    generation: true,
-    statusKeeps: 'metadata',
-    guarded: true,
-    violations: policyViolations,
-  }),
+  'admissionregistration.k8s.io/ValidatingAdmissionPolicy': () => ({ generation: true, violations: policyViolations }),
   'certificates.k8s.io/CertificateSigningRequest': () => csrRules,
 };

@@ -13,7 +13,6 @@ import {
   type StoredEvent,
   seconds,
   served,
-  settle,
   storeId,
   systemClock,
 } from '@drydock/kube/testing/api-server';
@@ -106,14 +105,11 @@ export function createObjectServer(options: ObjectServerOptions = {}): ObjectSer
     strategicMerge: (current, patch, kind, version) =>
       strategicMerge(current, patch, kind.schema(version) as TypeSchema),
     other: (request) => subresource(request, host),
-    converts: (kind) =>
-      kind.storedAs !== undefined ||
-      (!kind.builtIn && (kind.versions.length > 1 || convertsByWebhook(registry.crdOf(kind)))),
+    converts: (kind) => kind.storedAs !== undefined || (!kind.builtIn && convertsByWebhook(registry.crdOf(kind))),
     *convert(kind, objects, version) {
       if (kind.storedAs !== undefined) return objects.map(version === STORED ? storedEvent : eventOfGroup);
       const crd = registry.crdOf(kind);
       if (crd === undefined) return objects;
-      if (!convertsByWebhook(crd)) return objects.map((one) => inSchema(kind, one, version));
       return yield* convertByWebhook(crd, kind, objects, version, admissionHost.findService);
     },
     *mutate(admission) {
@@ -190,7 +186,7 @@ export function createObjectServer(options: ObjectServerOptions = {}): ObjectSer
         const missing = NOT_SERVED_PATHS.find(({ path }) => path.test(request.path));
         if (missing !== undefined) return refusalOf(notImplemented(missing.resource));
         if (!isServed(kinds, request.path)) return { code: 404, body: '404 page not found\n' };
-        return await inTime(server.steps(coreRequest(boundPod(request))));
+        return await inTime(server.steps(coreRequest(request)));
       } catch (error) {
         if (error instanceof URIError) return { code: 400, body: '400 Bad Request' };
         // Recursion over a value of a client's.
@@ -247,20 +243,6 @@ export function createObjectServer(options: ObjectServerOptions = {}): ObjectSer
   };
   const authorizer = createAuthorizer(objects);
   return objects;
-}
-
-/** An object of a kind whose versions differ in their schemas alone: it is stored as it was written, and read by the schema of the version. */
-function inSchema(kind: ServedKind, object: JsonObject, version: string): JsonObject {
-  if ('apiVersion' in object) return bare(object);
-  return settle(object, kind.schema(version), 'drop').value;
-}
-
-/** A Binding in a collection of its own is one of the pod that it names. */
-function boundPod(request: ObjectsRequest): ObjectsRequest {
-  const [, before, query = ''] = /^(\/api\/v1\/namespaces\/[^/]+)\/bindings(\?.*)?$/.exec(request.path) ?? [];
-  if (before === undefined || request.method !== 'POST') return request;
-  const { name } = metadataOf((request.body ?? {}) as JsonObject);
-  return { ...request, path: `${before}/pods/${encodeURIComponent((name ?? '') as string)}/binding${query}` };
 }
 
 function coreRequest({

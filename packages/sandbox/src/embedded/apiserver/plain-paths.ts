@@ -101,8 +101,8 @@ function discovery(documents: DiscoveryDocuments, path: string, request: WireReq
         : version === undefined
           ? documents.group(group)
           : documents.resources(group, version);
-  // A version that a group of Kubernetes' own does not have.
-  if (body === undefined && group !== undefined && documents.builtIn.has(group)) throw notServed();
+  // A version that a known group does not have.
+  if (body === undefined && group !== undefined && documents.served.has(group)) throw notServed();
   return body === undefined ? undefined : jsonAnswer(200, body);
 }
 
@@ -114,7 +114,7 @@ function aggregatedForm(accept: string | undefined): AggregatedForm | undefined 
       continue;
     }
     const version = parameters.get('v');
-    if (version === 'v2') return version;
+    if (version === 'v2' || version === 'v2beta1') return version;
   }
   return undefined;
 }

@@ -97,20 +97,14 @@ function containerViolations(
 }
 
 /** What is wrong with the selector and the template of a workload. */
-export function templateViolations(
-  spec: Draft,
-  policies: readonly string[],
-  selected: 'required' | 'compared' = 'required',
-): StatusCause[] {
+export function templateViolations(spec: Draft, policies: readonly string[]): StatusCause[] {
   const causes: StatusCause[] = [];
   const selector = part(spec, 'selector');
   const labels = part(spec, 'template', 'metadata', 'labels') ?? {};
   const empty =
     Object.keys(part(selector, 'matchLabels') ?? {}).length === 0 && each(selector, 'matchExpressions').length === 0;
-  if (selector === undefined && selected === 'required') causes.push(required('spec.selector'));
-  else if (selector !== undefined && empty) {
-    causes.push(invalidValue('spec.selector', selector, 'empty selector is invalid for deployment'));
-  }
+  if (selector === undefined) causes.push(required('spec.selector'));
+  else if (empty) causes.push(invalidValue('spec.selector', selector, 'empty selector is invalid for deployment'));
   if (selector === undefined || (!empty && !selects(selector, labels))) {
     const said = '`selector` does not match template `labels`';
     causes.push(invalidValue('spec.template.metadata.labels', Object.keys(labels).length === 0 ? null : labels, said));

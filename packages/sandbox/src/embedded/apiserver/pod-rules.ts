@@ -31,8 +31,6 @@ function newPod(object: JsonObject, host: RulesHost): JsonObject {
   const spec = within(pod, 'spec');
   setPriority(spec, textOf(metadataOf(object)['name']), host);
   addTolerations(spec);
-  for (const one of each(spec, 'containers')) delete one['restartPolicy'];
-  for (const one of each(spec, 'initContainers')) if (one['restartPolicy'] !== 'Always') delete one['restartPolicy'];
   pod['status'] = { phase: 'Pending', qosClass: qosClass(spec) };
   return pod;
 }
@@ -83,15 +81,9 @@ function immutableSpec(pod: JsonObject): JsonObject {
 function violations(object: JsonObject, old: JsonObject | undefined, subresource: string | undefined): StatusCause[] {
   if (subresource === 'status') return [];
   const causes = podSpecViolations(objectOf(object['spec']) as Draft, 'spec');
-  if (old === undefined || subresource !== undefined) return causes;
-  if (containerCount(object) !== containerCount(old)) {
-    return [...causes, forbidden('spec.containers', 'pod updates may not add or remove containers')];
-  }
-  return jsonEqual(immutableSpec(object), immutableSpec(old)) ? causes : [...causes, forbidden('spec', SPEC_CHANGED)];
-}
-
-function containerCount(pod: JsonObject): number {
-  return listOf(objectOf(pod['spec'])['containers']).length;
+  const changed =
+    old !== undefined && subresource === undefined && !jsonEqual(immutableSpec(object), immutableSpec(old));
+  return changed ? [...causes, forbidden('spec', SPEC_CHANGED)] : causes;
 }
 
 function selectableFields(pod: JsonObject): Readonly<Record<string, string>> {
@@ -117,7 +109,6 @@ function gracePeriod(pod: JsonObject, asked: number | undefined): number {
 export const POD_RULES: RulesByKind = {
   Pod: (host) => ({
     generation: true,
-    statusKeeps: 'metadata',
     returnsDeleted: true,
     create: (object) => newPod(object, host),
     violations: (object, old, { subresource }) => violations(object, old, subresource),

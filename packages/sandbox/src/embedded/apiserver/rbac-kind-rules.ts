@@ -2,7 +2,6 @@ import {
   type JsonObject,
   jsonEqual,
   type KindRules,
-  metadataOf,
   objectOf,
   type StatusCause,
 } from '@drydock/kube/testing/api-server';
@@ -14,24 +13,18 @@ const SUBJECT_KINDS = ['Group', 'ServiceAccount', 'User'];
 
 function bindingViolations(object: JsonObject, old: JsonObject | undefined): StatusCause[] {
   const { apiGroup, kind, name } = objectOf(object['roleRef']);
-  const isClustered = metadataOf(object)['namespace'] === undefined;
   const subjects = each(object as Draft, 'subjects').flatMap((subject, at) => [
     ...checkRequired(`subjects[${at}].name`, subject['name']),
-    ...checkSupported(`subjects[${at}].kind`, subject['kind'] ?? '', SUBJECT_KINDS),
-    ...(isClustered && subject['kind'] === 'ServiceAccount'
-      ? checkRequired(`subjects[${at}].namespace`, subject['namespace'])
-      : []),
+    ...checkSupported(`subjects[${at}].kind`, subject['kind'], SUBJECT_KINDS),
+    ...(subject['kind'] === 'ServiceAccount' ? checkRequired(`subjects[${at}].namespace`, subject['namespace']) : []),
   ]);
   const changed = old !== undefined && !jsonEqual(object['roleRef'], old['roleRef']);
   return [
     ...checkSupported('roleRef.apiGroup', apiGroup, ['rbac.authorization.k8s.io']),
-    ...checkSupported('roleRef.kind', kind ?? '', isClustered ? ['ClusterRole'] : ['ClusterRole', 'Role']),
+    ...checkSupported('roleRef.kind', kind, ['ClusterRole', 'Role']),
     ...checkRequired('roleRef.name', name),
     ...subjects,
-    // With the names of the fields of the server's own type.
-    ...(changed
-      ? [invalidValue('roleRef', { APIGroup: apiGroup, Kind: kind, Name: name }, 'cannot change roleRef')]
-      : []),
+    ...(changed ? [invalidValue('roleRef', object['roleRef'], 'cannot change roleRef')] : []),
   ];
 }
 

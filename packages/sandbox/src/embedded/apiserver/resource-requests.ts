@@ -1,15 +1,6 @@
-import { checkWriteOptions } from '@drydock/kube/testing/api-server';
 import { refusalOf } from './access-check.ts';
 import { REVIEWS, type ReviewRequest } from './access-reviews.ts';
-import {
-  type ApiFailure,
-  badRequest,
-  invalid,
-  methodNotAllowed,
-  notFound,
-  notImplemented,
-  notServed,
-} from './api-failure.ts';
+import { invalid, methodNotAllowed, notFound, notImplemented, notServed } from './api-failure.ts';
 import { type Exchange, objectsRequest } from './exchange.ts';
 import { type WantedForm, wantedForm } from './media-types.ts';
 import type { ObjectServer, ObjectsAnswer, ServedResource } from './objects.ts';
@@ -18,14 +9,13 @@ import { escalationOf, grantsRights } from './rbac-escalation.ts';
 import { checkContentType, contentTypeOf, parseObject, parsePatch, readBody } from './request-body.ts';
 import { isTrue, type ResourcePath } from './request-info.ts';
 import { answerByProxy } from './resource-proxy.ts';
-import { decodedReview, ownedReview } from './review-bodies.ts';
 import type { TokenIssuer } from './service-account-tokens.ts';
 import { type IncludeObject, partialMetadata, printerOf, tableOf } from './table-output.ts';
 import type { TablePrinter } from './table-printer.ts';
 import { requestToken } from './token-requests.ts';
 import type { Authenticator } from './user-authentication.ts';
 import { type EventForm, streamWatch } from './watch-stream.ts';
-import { type Answer, failureAnswer, headerOf, jsonAnswer, PAGE_NOT_FOUND, textAnswer } from './wire-answer.ts';
+import { type Answer, headerOf, jsonAnswer, PAGE_NOT_FOUND, textAnswer } from './wire-answer.ts';
 
 /** What requests for resources need. */
 export interface ResourceHandler {
@@ -43,7 +33,6 @@ const STREAMED = new Set(['exec', 'attach', 'portforward', 'proxy']);
 const PROXIED = new Set(['services', 'pods']);
 const WRITES = new Set(['create', 'update', 'patch']);
 const WITH_BODY = new Set([...WRITES, 'delete', 'deletecollection']);
-const TOKEN_REQUEST = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' } as const;
 const APPLY_TYPE = 'application/apply-patch+yaml';
 
 /** Answers a request that is authorized; undefined after a watch or a proxied request, which is answered by then. `begun` is called when one starts. */
@@ -80,23 +69,12 @@ export async function resourceAnswer(
   const form = wantedForm(headerOf(request, 'accept'), isTrue(info.query.get('pretty')));
   if (WITH_BODY.has(info.verb)) await readInto(exchange, subresource?.kind ?? resource.kind);
   if (review !== undefined) {
-    checkWriteOptions('CreateOptions', info.query);
-    const { body, warnings } = decodedReview(resource, exchange.body as Body, info.query);
-    const asked = { user: exchange.acting, namespace: path.namespace, body: body as ReviewRequest['body'] };
-    const headers = warningHeader(warnings);
-    try {
-      const answer = ownedReview(resource, body, review(handler, asked) as Body, managerOf(exchange));
-      return { ...jsonAnswer(201, answer, form.pretty), headers };
-    } catch (error) {
-      return { ...failureAnswer(error), headers };
-    }
+    const asked = { user: exchange.acting, namespace: path.namespace, body: exchange.body as ReviewRequest['body'] };
+    return jsonAnswer(201, review(handler, asked), form.pretty);
   }
   if (path.resource === 'serviceaccounts' && path.subresource === 'token' && info.verb === 'create') {
-    checkWriteOptions('CreateOptions', info.query);
-    const { body, warnings } = decodedReview(TOKEN_REQUEST, exchange.body as Body, info.query);
-    const answer = requestToken(objects, handler.issuer, path, body, exchange.received.getTime()) as Body;
-    const owned = ownedReview(TOKEN_REQUEST, body, answer, managerOf(exchange), 'token');
-    return { ...jsonAnswer(201, owned, form.pretty), headers: warningHeader(warnings) };
+    const answer = requestToken(objects, handler.issuer, path, exchange.body, exchange.received.getTime());
+    return jsonAnswer(201, answer, form.pretty);
   }
   if (WRITES.has(info.verb)) await checkWrite(handler, exchange, path);
   return formed(await objects.answer(objectsRequest(exchange)), form, exchange, resource);
@@ -170,7 +148,6 @@ async function watched(
     const cause = { reason: 'FieldValueForbidden', message: `Forbidden: ${said}`, field: 'sendInitialEvents' };
     throw invalid('meta.k8s.io', 'ListOptions', '', [cause]);
   }
-  for (const text of deprecations(resource)) exchange.response.setHeader('warning', `299 - ${JSON.stringify(text)}`);
   await streamWatch(objects, objectsRequest(exchange), exchange.response, eventForm(form, exchange, resource), begun);
   return undefined;
 }
@@ -187,19 +164,11 @@ function eventForm(form: WantedForm, { info }: Exchange, resource: ServedResourc
   };
 }
 
-function managerOf(exchange: Exchange): string {
-  return exchange.info.query.get('fieldManager') ?? objectsRequest(exchange).agent;
-}
-
-function warningHeader(said: readonly string[]): { readonly warning?: readonly string[] } {
-  return said.length === 0 ? {} : { warning: said.map((text) => `299 - ${JSON.stringify(text)}`) };
-}
-
 function formed(found: ObjectsAnswer, form: WantedForm, exchange: Exchange, resource: ServedResource): Answer {
   const { code, warnings = [], retryAfter } = found;
   const said = [...new Set([...deprecations(resource), ...warnings])];
   const headers = {
-    ...warningHeader(said),
+    ...(said.length === 0 ? {} : { warning: said.map((text) => `299 - ${JSON.stringify(text)}`) }),
     ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
   };
   if (typeof found.body === 'string') return { ...textAnswer(code, found.body), headers };
@@ -207,8 +176,6 @@ function formed(found: ObjectsAnswer, form: WantedForm, exchange: Exchange, reso
   const { name } = (body['metadata'] ?? {}) as { readonly name?: string };
   if (exchange.info.verb === 'create' && name !== undefined) exchange.created = name;
   const plain = code >= 300 || body['kind'] === 'Status' || form.as === 'object';
-  const refusal = plain || form.as !== 'table' ? undefined : includeProblem(exchange.info.query);
-  if (refusal !== undefined) return { ...failureAnswer(refusal), headers };
   return { ...jsonAnswer(code, plain ? body : inForm(body, form, exchange, resource), form.pretty), headers };
 }
 
@@ -222,15 +189,13 @@ function inForm(
     const shape = { version, include: includeOf(info.query), kind: kindOf(resource), now: received.getTime() };
     return tableOf(body, printer(resource), shape);
   }
-  const { items } = body;
-  const { continue: more, ...rest } = (body['metadata'] ?? {}) as Body;
-  const metadata = more === undefined || more === '' ? rest : { ...rest, continue: more };
+  const { items, metadata } = body;
   if (!Array.isArray(items)) return partialMetadata(body, version);
   return {
     kind: 'PartialObjectMetadataList',
     apiVersion: `meta.k8s.io/${version}`,
     metadata,
-    items: items.length === 0 ? null : (items as readonly Body[]).map((item) => partialMetadata(item, version)),
+    items: (items as readonly Body[]).map((item) => partialMetadata(item, version)),
   };
 }
 
@@ -239,21 +204,11 @@ function kindOf({ kind, group, version }: ServedResource): { readonly kind: stri
 }
 
 /** What the server says about kinds that it will not serve for ever. */
-function deprecations({ group, plural, deprecation }: ServedResource): readonly string[] {
-  if (deprecation !== undefined) return [deprecation];
+function deprecations({ group, plural }: ServedResource): readonly string[] {
   if (group !== '') return [];
   if (plural === 'componentstatuses') return ['v1 ComponentStatus is deprecated in v1.19+'];
   if (plural !== 'endpoints') return [];
   return ['v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice'];
-}
-
-const INCLUDES = ['', 'None', 'Metadata', 'Object'];
-
-function includeProblem(query: URLSearchParams): ApiFailure | undefined {
-  const asked = query.get('includeObject') ?? '';
-  if (INCLUDES.includes(asked)) return undefined;
-  const said = `Invalid value: ${JSON.stringify(asked)}: must be 'Metadata', 'Object', 'None', or empty`;
-  return badRequest(`Unable to convert to Table as requested: includeObject: ${said}`);
 }
 
 function includeOf(query: URLSearchParams): IncludeObject {

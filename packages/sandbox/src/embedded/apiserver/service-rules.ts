@@ -1,4 +1,3 @@
-import { isIPv4, isIPv6 } from 'node:net';
 import {
   invalid,
   type JsonObject,
@@ -48,7 +47,9 @@ function withAllocations(object: JsonObject, old: JsonObject | undefined, host: 
   } else {
     const taken = new Set(others.map(({ clusterIP }) => clusterIP));
     const isNew = old === undefined;
-    checkClusterIp(textOf(metadataOf(object)['name']), textOf(spec['clusterIP']), isNew ? taken : new Set());
+    if (isNew && taken.has(spec['clusterIP']) && (spec['clusterIP'] ?? '') !== '') {
+      throw alreadyAllocated(textOf(metadataOf(object)['name']), spec['clusterIP']);
+    }
     fill(spec, { clusterIP: freeClusterIp(taken) });
     if (isNew || before['clusterIP'] === spec['clusterIP'] || jsonEqual(spec['clusterIPs'], before['clusterIPs'])) {
       spec['clusterIPs'] = [spec['clusterIP']];
@@ -68,18 +69,10 @@ function freeClusterIp(taken: ReadonlySet<unknown>): string | undefined {
   return undefined;
 }
 
-/** A requested address is one, and is not taken. */
-function checkClusterIp(service: string, ip: string, taken: ReadonlySet<unknown>): void {
-  if (ip === '') return;
-  const kind = { group: '', kind: 'Service', plural: 'services' };
-  if (!isIPv4(ip) && !isIPv6(ip)) {
-    const problem = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
-    throw invalid(kind, service, [invalidValue('spec.clusterIPs[0]', ip, problem)]);
-  }
-  if (taken.has(ip)) {
-    const problem = `failed to allocate IP ${ip}: provided IP is already allocated`;
-    throw invalid(kind, service, [invalidValue('spec.clusterIPs', [ip], problem)]);
-  }
+function alreadyAllocated(name: string, ip: unknown): Error {
+  const problem = `failed to allocate IP ${String(ip)}: provided IP is already allocated`;
+  const causes = [invalidValue('spec.clusterIPs', [ip], problem)];
+  return invalid({ group: '', kind: 'Service', plural: 'services' }, name, causes);
 }
 
 function allocateNodePorts(spec: Draft, before: Draft, others: readonly Draft[]): void {
@@ -149,11 +142,6 @@ function portViolations(spec: Draft): StatusCause[] {
 
 export const SERVICE_RULES: RulesByKind = {
   Service: (host) => ({
-    warnings: (object) => {
-      const { type, externalName = '' } = objectOf(object['spec']);
-      if (type === 'ExternalName' || externalName === '') return [];
-      return ['spec.externalName is ignored when spec.type is not "ExternalName"'];
-    },
     returnsDeleted: true,
     names: 'dns1035',
     create: (object) => withAllocations(object, undefined, host),

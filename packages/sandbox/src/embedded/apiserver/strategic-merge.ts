@@ -20,14 +20,6 @@ const ORDER = '$setElementOrder/';
 const DELETE_PRIMITIVES = '$deleteFromPrimitiveList/';
 
 /** The object that a patch makes of another one. */
-/** A map as Go prints it. */
-function directiveText(patch: JsonObject): string {
-  return Object.entries(patch)
-    .map(([key, value]) => `${key}:${textOf(value)}`)
-    .toSorted()
-    .join(' ');
-}
-
 export function strategicMerge(current: JsonObject, patch: unknown, schema: TypeSchema): JsonObject {
   if (!isObject(patch)) {
     const given = Array.isArray(patch) ? 'array' : typeof patch;
@@ -44,8 +36,7 @@ function mergeMap(original: JsonObject, patch: JsonObject, schema: TypeSchema | 
     const { [DIRECTIVE]: _directive, ...rest } = patch;
     if (directive === 'replace') return withoutDirectives(rest);
     if (directive === 'delete') return {};
-    if (directive !== 'merge')
-      throw serverError(`unknown patch type: ${textOf(directive)} in map: map[${directiveText(patch)}]`);
+    if (directive !== 'merge') throw serverError(`unrecognized type for directive value: ${textOf(directive)}`);
   }
   const out: Record<string, unknown> = retained(original, patch);
   for (const [key, value] of Object.entries(patch)) {
@@ -143,8 +134,6 @@ function mergeList(
     }
     return value;
   };
-  // Of an item that was merged, whose key may have been null.
-  const given = (item: unknown): unknown => (isObject(item) ? (item[key] ?? null) : null);
   const items = schema === undefined ? undefined : (itemSchema(schema) as TypeSchema);
   if (patch.some((item) => isObject(item) && item[DIRECTIVE] === 'replace')) {
     const kept = patch.filter((item) => !isObject(item) || item[DIRECTIVE] === undefined);
@@ -160,11 +149,11 @@ function mergeList(
   for (const item of plain) {
     if (!isObject(item)) continue;
     const of = keyOf(item);
-    const at = merged.findIndex((one) => jsonEqual(given(one), of));
+    const at = merged.findIndex((one) => jsonEqual(keyOf(one), of));
     if (at < 0) merged.push(mergeMap({}, item, items));
     else merged[at] = mergeMap(merged[at] as JsonObject, item, items);
   }
-  return ordered(merged, order ?? plain, original, (a, b) => jsonEqual(given(a), given(b)));
+  return ordered(merged, order ?? plain, original, (a, b) => jsonEqual(keyOf(a), keyOf(b)));
 }
 
 /**

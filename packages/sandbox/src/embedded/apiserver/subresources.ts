@@ -7,7 +7,6 @@ import {
   listOf,
   mergePatch,
   metadataOf,
-  notFound,
   type OtherRequest,
   objectOf,
   Refusal,
@@ -17,13 +16,8 @@ import {
 import { type Draft, textOf } from './draft.ts';
 import { checkNotNegative } from './field-errors.ts';
 import { selectorText, selects } from './label-selectors.ts';
-import { checkPatchedScale, checkSubresourceBody } from './subresource-bodies.ts';
 
-interface Answered {
-  readonly code: number;
-  readonly body: unknown;
-}
-type Answer = Steps<Answered | undefined>;
+type Answer = Steps<{ readonly code: number; readonly body: unknown } | undefined>;
 
 /** Where a kind keeps what its scale subresource shows; paths such as `.spec.replicas`. */
 export interface ScalePaths {
@@ -47,18 +41,13 @@ const SUCCESS = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Succe
 
 /** Answers subresources other than status; what the embedded server cannot do is refused by name. */
 export function* subresource(request: OtherRequest, host: SubresourceHost): Answer {
-  checkSubresourceBody(request);
-  const { method, namespace } = request;
-  const homeless =
-    namespace !== undefined && !host.list('', 'namespaces').some((one) => metadataOf(one)['name'] === namespace);
-  if (method === 'POST' && homeless) throw notFound({ group: '', kind: 'Namespace', plural: 'namespaces' }, namespace);
   switch (request.subresource) {
     case 'scale':
       return yield* scale(request, host);
     case 'eviction':
       return yield* evict(request, host);
     case 'binding':
-      return bind(request, host);
+      return yield* bind(request, host);
     case 'finalize':
     case 'approval':
     case 'ephemeralcontainers':
@@ -122,18 +111,11 @@ function* scale(request: OtherRequest, host: SubresourceHost): Answer {
   const { kind, method, name, body, version } = request;
   const paths = kind.builtIn ? BUILT_IN_SCALE : host.scaleOf(kind, version);
   if (paths === undefined) return undefined;
-  if (!kind.builtIn && method === 'GET' && at(request.current(), paths.specReplicasPath) === undefined) {
-    const said = `the spec replicas field ${JSON.stringify(paths.specReplicasPath)} does not exist`;
-    const details = { causes: [{ message: said }] as never };
-    throw new Refusal({ code: 500, reason: 'InternalError', message: `Internal error occurred: ${said}`, details });
-  }
   if (method === 'GET') return { code: 200, body: scaleObject(request, request.current(), paths) };
   if (method !== 'PUT' && method !== 'PATCH') throw notAllowed();
-  let zero = false;
   const change = (current: JsonObject): JsonObject => {
     const now = scaleObject(request, current, paths);
     const wanted = method === 'PUT' ? objectOf(body) : patched(now, request);
-    if (method === 'PATCH') checkPatchedScale(wanted);
     const { name: given, resourceVersion } = metadataOf(wanted);
     if (given !== name) {
       throw badRequest(`the name of the object (${textOf(given)}) does not match the name on the URL (${name})`);
@@ -141,13 +123,11 @@ function* scale(request: OtherRequest, host: SubresourceHost): Answer {
     const { replicas = 0 } = objectOf(wanted['spec']);
     const causes = checkNotNegative('spec.replicas', replicas);
     if (causes.length > 0) throw invalid({ group: 'autoscaling', kind: 'Scale', plural: 'scales' }, name, causes);
-    zero = replicas === 0;
     const scaled = put(current, paths.specReplicasPath.split('.').slice(1), replicas);
     const guarded = typeof resourceVersion === 'string' && resourceVersion !== '';
     return guarded ? { ...scaled, metadata: { ...metadataOf(scaled), resourceVersion } } : scaled;
   };
-  // A scale of zero says nothing, so its author owns nothing.
-  const { object } = yield* request.patch(change, () => zero);
+  const { object } = yield* request.patch(change);
   return { code: 200, body: scaleObject(request, object, paths) };
 }
 
@@ -176,13 +156,14 @@ function* part(request: OtherRequest): Answer {
   return { code: 200, body: object };
 }
 
-function bind(request: OtherRequest, host: SubresourceHost): Answered {
-  const { method, body, name } = request;
+function* bind(request: OtherRequest, host: SubresourceHost): Answer {
+  const { method, body, name, dryRun } = request;
   if (method !== 'POST') throw notAllowed();
   const { name: given } = metadataOf(objectOf(body));
   if (given !== name) throw badRequest('name in URL does not match name in Binding object');
   const node = objectOf(objectOf(body)['target'])['name'];
-  request.store((pod) => {
+  void dryRun;
+  yield* request.patch((pod) => {
     const spec = objectOf(pod['spec']);
     if (typeof spec['nodeName'] === 'string' && spec['nodeName'] !== '') {
       const message = `Operation cannot be fulfilled on pods/binding "${name}": pod ${name} is already assigned to node "${spec['nodeName']}"`;
@@ -200,7 +181,7 @@ function* evict(request: OtherRequest, host: SubresourceHost): Answer {
   const { method, body, name, namespace } = request;
   if (method !== 'POST') throw notAllowed();
   const eviction = objectOf(body);
-  const { name: given = '' } = metadataOf(eviction);
+  const { name: given = name } = metadataOf(eviction);
   if (given !== name) throw badRequest('name in URL does not match name in Eviction object');
   const pod = request.current();
   const { phase } = objectOf(pod['status']);

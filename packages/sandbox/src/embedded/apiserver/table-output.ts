@@ -63,18 +63,9 @@ function cellOf(type: string, value: unknown, now: number): unknown {
   }
 }
 
-/** An annotation that the server keeps as a field of DaemonSets. */
-const HIDDEN = 'deprecated.daemonset.template.generation';
-
 /** Metadata alone, as a PartialObjectMetadata. */
 export function partialMetadata(object: Readonly<Record<string, unknown>>, version: string): object {
-  const metadata = (object['metadata'] ?? {}) as Fields;
-  const annotations = metadata['annotations'] as Fields | undefined;
-  const typed = { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}` };
-  if (annotations?.[HIDDEN] === undefined) return { ...typed, metadata };
-  const { [HIDDEN]: _hidden, ...others } = annotations;
-  const { annotations: _all, ...rest } = metadata;
-  return { ...typed, metadata: { ...rest, ...(Object.keys(others).length === 0 ? {} : { annotations: others }) } };
+  return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}`, metadata: object['metadata'] ?? {} };
 }
 
 /** A Table of one object or of a list. `columns` false leaves the definitions out, as later events of a watch do. */
@@ -115,6 +106,6 @@ export function tableOf(
     apiVersion: `meta.k8s.io/${version}`,
     metadata,
     ...(options.columns === false ? { columnDefinitions: null } : { columnDefinitions: printer.columns }),
-    rows: rows.length === 0 && printer.plain === true ? null : rows,
+    rows,
   };
 }

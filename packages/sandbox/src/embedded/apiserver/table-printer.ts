@@ -9,8 +9,6 @@ export interface TableColumn {
 
 /** How objects of one kind become rows. */
 export interface TablePrinter {
-  /** The server has no printer of its own: an empty table has no list of rows. */
-  readonly plain?: boolean;
   /** The order of rows, where it is not that of the list. */
   readonly order?: (a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, unknown>>) => number;
   readonly columns: readonly TableColumn[];

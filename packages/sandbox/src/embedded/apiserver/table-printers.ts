@@ -6,7 +6,6 @@ import { type Fields, numberAt, valueAt } from './object-fields.ts';
 import type { ServedResource } from './objects.ts';
 import { POD_CELLS } from './pod-cells.ts';
 import { POLICY_CELLS } from './policy-cells.ts';
-import { RARE_KIND_CELLS } from './rare-kind-cells.ts';
 import { STORAGE_CELLS } from './storage-cells.ts';
 import { age, type Cell, type Cells, type CellsByKind, NONE, text } from './table-cells.ts';
 import type { TableColumn, TablePrinter } from './table-printer.ts';
@@ -19,7 +18,6 @@ const CELLS: CellsByKind = {
   ...NETWORK_CELLS,
   ...STORAGE_CELLS,
   ...POLICY_CELLS,
-  ...RARE_KIND_CELLS,
 };
 
 interface RecordedColumns {
@@ -57,7 +55,6 @@ export function builtInTable({ group, version, plural }: ServedResource): TableP
   const precedence = (object: Fields): number => numberAt(object, 'spec.matchingPrecedence');
   return {
     columns,
-    ...(columns.at(-1)?.name === 'Created At' ? { plain: true } : {}),
     ...(plural === 'flowschemas' ? { order: (a: Fields, b: Fields) => precedence(a) - precedence(b) } : {}),
     cells: (object, now) => columns.map(({ name }) => (cells[name] ?? none)(object, now)),
   };

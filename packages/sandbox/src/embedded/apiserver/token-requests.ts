@@ -8,8 +8,8 @@ interface TokenRequest {
   readonly apiVersion?: string;
   readonly metadata?: { readonly name?: string; readonly namespace?: string; readonly uid?: string };
   readonly spec?: {
-    readonly audiences?: readonly string[] | null;
-    readonly expirationSeconds?: number | null;
+    readonly audiences?: readonly string[];
+    readonly expirationSeconds?: number;
     readonly boundObjectRef?: BoundRef | null;
   };
 }
@@ -56,9 +56,7 @@ export function requestToken(
     const why = `the UID in the token request (${metadata.uid}) does not match the UID of the service account (${uid})`;
     throw conflict(GROUP, 'TokenRequest', name, why);
   }
-  const { boundObjectRef } = spec;
-  const audiences = spec.audiences ?? [];
-  const expirationSeconds = spec.expirationSeconds ?? HOUR;
+  const { audiences = [], expirationSeconds = HOUR, boundObjectRef } = spec;
   const causes = expiryCauses(expirationSeconds);
   if (causes.length > 0) throw invalid(GROUP, 'TokenRequest', '', causes);
   const ref = boundObjectRef ?? undefined;

@@ -12,6 +12,7 @@ import {
   scalar,
   selector,
   text,
+  UNSET,
 } from './table-cells.ts';
 
 const joined =
@@ -95,6 +96,14 @@ export const WORKLOAD_CELLS: CellsByKind = {
     'Last Schedule': age('status.lastScheduleTime', NONE),
     ...podSpec('spec.jobTemplate.spec.template.spec'),
     Selector: selector('spec.jobTemplate.spec.selector'),
+  },
+  'autoscaling/horizontalpodautoscalers': {
+    Reference: (object) =>
+      `${textAt(object, 'spec.scaleTargetRef.kind')}/${textAt(object, 'spec.scaleTargetRef.name')}`,
+    Targets: () => NONE,
+    MinPods: scalar('spec.minReplicas', UNSET),
+    MaxPods: number('spec.maxReplicas'),
+    Replicas: number('status.currentReplicas'),
   },
   'policy/poddisruptionbudgets': {
     'Min Available': scalar('spec.minAvailable', 'N/A'),

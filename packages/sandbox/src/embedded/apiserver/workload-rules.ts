@@ -9,7 +9,7 @@ import {
   without,
 } from '@drydock/kube/testing/api-server';
 import { copyOf, type Draft, part, textOf, within } from './draft.ts';
-import { checkImmutable, checkNotNegative, checkSupported, forbidden, required } from './field-errors.ts';
+import { checkImmutable, checkNotNegative, forbidden, required } from './field-errors.ts';
 import { podSpecViolations, templateViolations } from './pod-checks.ts';
 import type { RulesByKind } from './rules-host.ts';
 
@@ -29,8 +29,7 @@ const replicated = (...immutableFields: readonly string[]): Violations =>
     const spec = specOf(object);
     return [
       ...checkNotNegative('spec.replicas', spec['replicas']),
-      // A DaemonSet's selector is only compared.
-      ...templateViolations(spec, ['Always'], 'replicas' in spec ? 'required' : 'compared'),
+      ...templateViolations(spec, ['Always']),
       ...checkImmutable('spec', spec, old && specOf(old), immutableFields),
     ];
   });
@@ -101,27 +100,20 @@ const jobViolations = ofSpec((object, old) => {
   const spec = specOf(object);
   const template = part(spec, 'template', 'spec') ?? {};
   const causes: StatusCause[] = podSpecViolations(template, 'spec.template.spec');
-  const field = 'spec.template.spec.restartPolicy';
-  const policy = String(template['restartPolicy']);
-  if (policy === 'Always') causes.push(required(field, 'valid values: "OnFailure", "Never"'));
-  else causes.push(...checkSupported(field, policy, ['Never', 'OnFailure']));
+  if (!['Never', 'OnFailure'].includes(String(template['restartPolicy']))) {
+    causes.push(required('spec.template.spec.restartPolicy', 'valid values: "OnFailure", "Never"'));
+  }
   const immutableFields = ['completions', 'selector', 'template', 'completionMode'];
   return [...causes, ...checkImmutable('spec', spec, old && specOf(old), immutableFields)];
 });
 
 export const WORKLOAD_RULES: RulesByKind = {
-  'apps/Deployment': () => ({
-    generation: true,
-    statusKeeps: 'labels',
-    update: deploymentUpdate,
-    violations: replicated('selector'),
-  }),
+  'apps/Deployment': () => ({ generation: true, update: deploymentUpdate, violations: replicated('selector') }),
   'apps/ReplicaSet': () => ({ generation: true, violations: replicated('selector') }),
   'apps/StatefulSet': () => ({ generation: true, violations: statefulSetViolations }),
   'apps/DaemonSet': () => daemonSet,
   'batch/Job': () => ({
     generation: true,
-    orphansByDefault: true,
     create: newJob,
     fields: (object) => ({ 'status.successful': textOf(objectOf(object['status'])['succeeded'], '0') }),
     violations: jobViolations,
