@@ -80,6 +80,19 @@ const EXPLANATIONS: readonly Explanation[] = [
       ),
   },
   {
+    why: 'an empty list that was sent is owned by who sent it',
+    fits: (one) =>
+      only(one, /^body\.metadata\.managedFields\.\d+\.fieldsV1\./) && JSON.stringify(one.request.body).includes('[]'),
+  },
+  {
+    why: 'a strategic merge patch of raw JSON is taken',
+    fits: ({ reference }) => messageOf(reference).includes('struct RawExtension for the json field'),
+  },
+  {
+    why: 'a scale that changes nothing makes no version',
+    fits: (one) => one.request.kind.endsWith('/scale') && only(one, /^body\.metadata\.resourceVersion$/),
+  },
+  {
     why: 'logs of scheduled pods are not implemented',
     fits: ({ tested, request }) => tested?.code === 501 && request.kind === '/pods/log',
   },

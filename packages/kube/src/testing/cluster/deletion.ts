@@ -105,7 +105,8 @@ function removed(
   const { kind, name, dryRun } = target;
   const id = storeId(kind.namespaced ? target.namespace : undefined, name);
   const metadata = metadataOf(found);
-  const finalizers = finalizersFor(listOf(metadata['finalizers']), policy);
+  const present = listOf(metadata['finalizers']);
+  const finalizers = kind.rules?.ownsNothing === true ? present : finalizersFor(present, policy);
   const already = metadata['deletionTimestamp'] !== undefined;
   const own = already ? undefined : kind.rules?.deleted?.(found, seconds(now));
   if (own !== undefined) return { code: 200, object: dryRun ? own : store.put(kind, id, own) };
@@ -119,8 +120,7 @@ function removed(
   }
   const left = metadata['deletionGracePeriodSeconds'];
   const settled = typeof left !== 'number' || grace >= left;
-  if (already && settled && finalizers.join() === listOf(metadata['finalizers']).join())
-    return { code: 200, object: found };
+  if (already && settled && finalizers.join() === present.join()) return { code: 200, object: found };
   const generation = metadata['generation'];
   const marked = withMetadata(terminating(kind, found), {
     ...metadata,

@@ -90,7 +90,7 @@ function ownerViolations(owners: readonly unknown[]): readonly StatusCause[] {
     const { apiVersion, kind, name } = owner;
     const version = typeof apiVersion === 'string' && apiVersion.split('/').length < 3 ? apiVersion : '';
     const empty = (key: string): readonly StatusCause[] =>
-      owner[key] === undefined || owner[key] === '' ? [wrong(`${field}.${key}`, '', 'must not be empty')] : [];
+      (owner[key] ?? '') === '' ? [wrong(`${field}.${key}`, '', 'must not be empty')] : [];
     const said = `/v1, Kind=Event is disallowed from being an owner`;
     const known = ['apiVersion', 'kind', 'name', 'uid', 'controller', 'blockOwnerDeletion'];
     const shown = Object.fromEntries(known.filter((key) => key in owner).map((key) => [key, owner[key]]));

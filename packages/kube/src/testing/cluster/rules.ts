@@ -37,6 +37,8 @@ export interface KindRules {
   readonly statusKeeps?: 'metadata' | 'labels';
   /** A PUT has to name the version that it replaces. */
   readonly guarded?: boolean;
+  /** Deleting it never waits for a garbage collector: nothing can be owned by it. */
+  readonly ownsNothing?: boolean;
   /** How a deletion without a policy treats what the object owns; `Background` by default. */
   readonly orphansByDefault?: boolean;
   /** How names are checked: `label` (63 characters, no dots), `dns1035` (one that begins with a letter), `path` (anything that is one segment of a path), else a subdomain. */

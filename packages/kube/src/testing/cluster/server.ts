@@ -178,6 +178,8 @@ export function createServer(
         return { code, body: answered(object, request) };
       }
       case 'DELETE': {
+        // Namespaces go one by one.
+        if (route.kind.kind === 'Namespace' && route.kind.group === '') throw notAllowed();
         const { target, options } = deletion(route, request, warnings);
         return yield* removeAll(store, read, target, options, clock.date(), ports);
       }

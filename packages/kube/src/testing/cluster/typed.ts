@@ -41,12 +41,10 @@ const TWINS = 'duplicate entries for key';
 function problemsOf(value: unknown, schema: Schema, path: string): readonly string[] {
   const { type, format } = schema;
   if (value === null || value === undefined) return [];
-  if (type !== undefined && !matches(value, type))
-    return [
-      format === 'date-time'
-        ? `${path}: expected any scalar, got &{${goText(value)}}`
-        : `${path}: expected ${NAMES[type] ?? type}, got ${actual(value, type)}`,
-    ];
+  if (type !== undefined && !matches(value, type)) {
+    if (format !== 'date-time') return [`${path}: expected ${NAMES[type] ?? type}, got ${actual(value, type)}`];
+    return typeof value === 'object' ? [`${path}: expected any scalar, got &{${goText(value)}}`] : [];
+  }
   if (Array.isArray(value)) {
     const items = itemSchema(schema);
     const none = mapKeys(schema) === undefined ? -1 : value.indexOf(null);

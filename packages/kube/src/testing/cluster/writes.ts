@@ -290,7 +290,9 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
         const stored = found(target);
         const current = yield* inVersion(stored, target);
         const patched = { ...target, patched: true };
-        const asked = settled(patched, change(served(current, target.kind, target.version)));
+        const made = change(served(current, target.kind, target.version));
+        checkKind(patched, made);
+        const asked = settled(patched, made);
         checkName(target, asked);
         const { resourceVersion } = metadataOf(asked);
         // A patch that leaves the version as it found it names none.
@@ -302,9 +304,9 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
       again(target, function* () {
         const { kind, version } = target;
         checkApplied(target, body);
-        if (target.subresource !== undefined) found(target);
         const schema = kind.schema(version);
         const as = { ...managerOf(target, 'Apply'), force };
+        if (target.subresource !== undefined && !kind.builtIn) found(target);
         const wrong = typedViolation(body, schema);
         if (wrong !== undefined) {
           const { namespace } = metadataOf(body);
@@ -312,10 +314,13 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
           const type = `${typeof namespace === 'string' ? namespace : ''}/${nameOf(body)}; ${of}`;
           throw serverError(`failed to create typed patch object (${type}): ${wrong}`);
         }
+        if (target.subresource !== undefined) found(target);
+        const from = { namespace: shown(metadataOf(body)['namespace'] ?? '') };
+        // What cannot be decoded is refused first.
+        if (kind.builtIn) read({ ...target, applied: from }, body, 'keep');
         if (nameOf(body) !== '') checkName(target, body);
         inNamespace(target, body);
         const want = appliedHalf(target, body);
-        const from = { namespace: shown(metadataOf(body)['namespace'] ?? '') };
         if (target.subresource === undefined && store.get(kind, idOf(target)) === undefined) {
           checkName(target, body);
           const bare = withMetadata(want, {
@@ -341,11 +346,20 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
         const other = target.subresource === undefined && kind.status && 'status' in body;
         const how = { ...as, touches: other && !jsonEqual(body['status'] ?? null, current['status']) };
         const next = applied(served(current, kind, version), want, schema, how, time(), appliedHalf(target, current));
+        // What an apply without a name makes of an object has none, unless it makes nothing.
+        if (nameOf(body) === '' && !isSameBut(next, current, 'managedFields')) checkName(target, body);
         const { uid: id, resourceVersion } = metadataOf(body);
         const asked = withMetadata(next, { ...metadataOf(next), uid: id, resourceVersion });
         return yield* changed(target, stored, current, settled({ ...target, applied: from }, asked, 'keep'), next);
       }),
   };
+}
+
+/** Whether two objects differ in nothing but one field of their metadata. */
+function isSameBut(one: JsonObject, other: JsonObject, field: string): boolean {
+  const bare = (object: JsonObject): JsonObject =>
+    withMetadata(without(object, 'apiVersion', 'kind'), without(metadataOf(object), field));
+  return jsonEqual(bare(one), bare(other));
 }
 
 /** Whether the server can tell the fields of an object: else it notes no owners. */
@@ -441,10 +455,14 @@ function read(target: WriteTarget, object: JsonObject, nulls: Nulls): Settled {
 /** What the types of a kind cannot hold: the patch's fault, or that of the whole request. */
 function undecodable(target: WriteTarget, said: string, object: JsonObject): Refusal {
   const { kind, version, patched, applied: apply } = target;
+  // Applied objects are not read from JSON.
+  const [, float] = /cannot unmarshal number \d+\.\d+ into .* of type (int\d+)$/.exec(said) ?? [];
   if (apply !== undefined && kind.builtIn) {
     const of = `${kind.group}/${version}, Kind=${kind.kind}`;
     const what = `new object (${apply.namespace}/${nameOf(object)}; ${of}) to proper version`;
-    return serverError(`failed to convert ${what}: unable to convert unstructured object to ${of}: ${said}`);
+    return serverError(
+      `failed to convert ${what}: unable to convert unstructured object to ${of}: ${float === undefined ? said : `cannot convert float64 to ${float}`}`,
+    );
   }
   if (patched === true) {
     const text = JSON.stringify(exactText(sortedKeys(object)));
@@ -481,7 +499,13 @@ function validate(target: WriteTarget, object: JsonObject, old: JsonObject | und
   const { kind, version, subresource, dryRun, warn } = target;
   const { rules } = kind;
   const ofMetadata = metadataViolations(object, kind);
-  const context = { version, subresource, dryRun, warn, metadataRefused: ofMetadata.length > 0 };
+  const context = {
+    version,
+    subresource,
+    dryRun,
+    warn,
+    metadataRefused: ofMetadata.some(({ reason }) => reason === 'FieldValueRequired'),
+  };
   const found = rules?.violations?.(object, old, context) ?? [
     ...dataViolations(object, kind),
     ...violations(object, kind.schema(version), '', old),
@@ -492,6 +516,13 @@ function validate(target: WriteTarget, object: JsonObject, old: JsonObject | und
   if (causes.length > 0) throw invalid(kind.storedAs ?? kind, nameOf(object), causes);
   for (const text of rules?.warnings?.(object, old, context) ?? []) target.warn(text);
 }
+
+/** Go's types of the lists in metadata. */
+const LISTS: Readonly<Record<string, string>> = {
+  finalizers: '[]string',
+  managedFields: '[]v1.ManagedFieldsEntry',
+  ownerReferences: '[]v1.OwnerReference',
+};
 
 const DUPLICATE = 'FieldValueDuplicate';
 
@@ -505,14 +536,17 @@ function decoded(target: WriteTarget, object: JsonObject): void {
   const { kind, version } = target;
   if (kind.rules?.read !== undefined) return;
   const schema = kind.builtIn ? kind.schema(version) : { type: 'object', properties: { metadata: METADATA } };
-  const mistyped = violations(object, schema, '').find((one) => one.reason === 'FieldValueTypeInvalid');
+  const [mistyped] = violations(object, schema, '')
+    .filter((one) => one.reason === 'FieldValueTypeInvalid')
+    // Objects are read with their keys sorted.
+    .toSorted((a, b) => ((a.field ?? '') < (b.field ?? '') ? -1 : 1));
   if (mistyped === undefined) return;
   const [, given = ''] = /"(\w+)"$/.exec(mistyped.message ?? '') ?? [];
   const [, wanted = ''] = /of type (\w+)/.exec(mistyped.message ?? '') ?? [];
   const { field = '' } = mistyped;
   const [holder, name = '', inner] = field.split('.');
   const json = given === 'integer' ? 'number' : given === 'boolean' ? 'bool' : given;
-  const map = wanted === 'object' && inner === undefined ? 'map[string]string' : wanted;
+  const map = wanted === 'object' && inner === undefined ? 'map[string]string' : (LISTS[name] ?? wanted);
   if (field === 'metadata') {
     const said = `json: cannot unmarshal ${json} into Go value of type v1.ObjectMeta`;
     throw undecodable(target, said, object);
@@ -535,6 +569,19 @@ function inNamespace({ kind, namespace }: WriteTarget, body: JsonObject): void {
   const given = metadataOf(body)['namespace'];
   if (!kind.namespaced || namespace === undefined || given === undefined || given === '' || given === namespace) return;
   throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+}
+
+/** A patch must not make an object of another kind. */
+function checkKind(target: WriteTarget, object: JsonObject): void {
+  const { kind } = target;
+  const given = object['kind'];
+  if (typeof given !== 'string' || given === '' || given === kind.kind) return;
+  if (kind.builtIn) {
+    const said = `no kind ${JSON.stringify(given)} is registered for version ${JSON.stringify(apiVersion(target))} in scheme "pkg/runtime/scheme.go:110"`;
+    throw undecodable(target, said, object);
+  }
+  const message = `Invalid value: ${JSON.stringify(given)}: must be ${kind.kind}`;
+  throw invalid({ ...kind, kind: given }, target.name, [{ reason: 'FieldValueInvalid', message, field: 'kind' }]);
 }
 
 function checkName({ name }: WriteTarget, body: JsonObject): void {

@@ -66,7 +66,8 @@ export function policyViolations(object: JsonObject): readonly StatusCause[] {
     causes.push(required('spec.validations', 'validations or auditAnnotations must contain at least one item'));
     causes.push(required('spec.auditAnnotations', 'validations or auditAnnotations must contain at least one item'));
   }
-  if (listOf(objectOf(spec['matchConstraints'])['resourceRules']).length === 0) {
+  if (spec['matchConstraints'] === undefined) causes.push(required('spec.matchConstraints'));
+  else if (listOf(objectOf(spec['matchConstraints'])['resourceRules']).length === 0) {
     causes.push(required('spec.matchConstraints.resourceRules'));
   }
   for (const [list, items] of [

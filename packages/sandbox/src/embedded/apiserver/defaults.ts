@@ -7,9 +7,13 @@ type Defaults = (object: Draft) => void;
 const FIELD_REF = { apiVersion: 'v1' };
 const FILE_MODE = 420;
 
+/** The beginning of a reference to an image; what is none has no tag, either. */
+const IMAGE = /^(?:[A-Za-z0-9][A-Za-z0-9.-]*(?::\d+)?\/)?[a-z0-9]+(?:[._/-]+[a-z0-9]+)*(?::[\w][\w.-]*)?(?:@|$)/;
+
 function container(one: Draft): void {
   const image = typeof one['image'] === 'string' ? one['image'] : '';
-  const tag = /:([^/:@]+)(@.*)?$/.exec(image)?.[1] ?? (image.includes('@') ? undefined : 'latest');
+  const named = IMAGE.test(image) && image.length <= 255;
+  const tag = /:([^/:@]+)(@.*)?$/.exec(image)?.[1] ?? (image.includes('@') || !named ? undefined : 'latest');
   fill(one, {
     terminationMessagePath: '/dev/termination-log',
     terminationMessagePolicy: 'File',
@@ -171,6 +175,10 @@ export const DEFAULTS: Readonly<Record<string, Defaults>> = {
     const spec = within(object, 'spec');
     podSpec(spec);
     fill(spec, { enableServiceLinks: true });
+    const status = part(object, 'status');
+    const ip = status?.['podIP'];
+    if (status !== undefined && typeof ip === 'string' && ip !== '' && each(status, 'podIPs').length === 0)
+      status['podIPs'] = [{ ip }];
   },
   PodTemplate: template,
   ReplicationController: (object) => {
@@ -186,6 +194,7 @@ export const DEFAULTS: Readonly<Record<string, Defaults>> = {
   Service: (object) => {
     const spec = within(object, 'spec');
     fill(spec, { sessionAffinity: 'None', type: 'ClusterIP' });
+    if (spec['sessionAffinity'] === 'None') delete spec['sessionAffinityConfig'];
     if (spec['sessionAffinity'] === 'ClientIP') {
       fill(within(within(spec, 'sessionAffinityConfig'), 'clientIP'), { timeoutSeconds: 10_800 });
     }
@@ -213,6 +222,7 @@ export const DEFAULTS: Readonly<Record<string, Defaults>> = {
     const metadata = within(object, 'metadata');
     const { name } = metadata;
     if (typeof name === 'string' && name !== '') within(metadata, 'labels')['kubernetes.io/metadata.name'] = name;
+    fill(within(object, 'status'), { phase: 'Active' });
   },
   Endpoints: (object) => {
     for (const subset of each(object, 'subsets'))

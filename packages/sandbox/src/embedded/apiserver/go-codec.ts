@@ -154,9 +154,9 @@ function decodeField(value: unknown, field: Field, place: Place, unknown: string
 function decodeRef(value: unknown, ref: string, place: Place, unknown: string[]): unknown {
   switch (ref) {
     case TIME:
-      return time(value, place, false);
+      return time(value, false);
     case MICRO_TIME:
-      return time(value, place, true);
+      return time(value, true);
     case QUANTITY: {
       if (typeof value !== 'string' && typeof value !== 'number') throw new Undecodable(QUANTITY_WRONG);
       const canonical = canonicalQuantity(String(value));
@@ -274,8 +274,9 @@ function quoted(text: string): string {
 
 const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
-function time(value: unknown, place: Place, micro: boolean): string {
-  if (typeof value !== 'string') throw mistyped(value, place, 'string');
+function time(value: unknown, micro: boolean): string {
+  if (typeof value !== 'string')
+    throw new Undecodable(`json: cannot unmarshal ${goName(value)} into Go value of type string`);
   const at = RFC3339.test(value) ? new Date(value.replace(/(\.\d{3})\d*/, '$1')) : new Date(Number.NaN);
   if (Number.isNaN(at.getTime())) {
     const layout = micro ? '2006-01-02T15:04:05.000000Z07:00' : '2006-01-02T15:04:05Z07:00';

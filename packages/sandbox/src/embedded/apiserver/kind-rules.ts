@@ -585,6 +585,7 @@ const RULES: Readonly<Record<string, Make>> = {
     fields: (object) => ({ 'spec.unschedulable': String(objectOf(object['spec'])['unschedulable'] === true) }),
   }),
   Event: () => ({
+    ownsNothing: true,
     fields: (object) => {
       const about = objectOf(object['involvedObject']);
       const names = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];

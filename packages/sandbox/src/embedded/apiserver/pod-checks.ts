@@ -108,7 +108,10 @@ export function templateViolations(
     const said = '`selector` does not match template `labels`';
     causes.push(wrong('spec.template.metadata.labels', Object.keys(labels).length === 0 ? null : labels, said));
   }
-  const inner = part(spec, 'template', 'spec') ?? {};
+  const own = part(spec, 'template', 'spec') ?? {};
+  // A StatefulSet's claims are volumes of its pods, before their own.
+  const claims = each(spec, 'volumeClaimTemplates').map((claim) => ({ name: part(claim, 'metadata')?.['name'] }));
+  const inner: Draft = claims.length === 0 ? own : { ...own, volumes: [...claims, ...each(own, 'volumes')] };
   causes.push(...podSpecViolations(inner, 'spec.template.spec', policies));
   const { restartPolicy } = inner;
   if (!policies.includes(String(restartPolicy))) {

@@ -78,7 +78,7 @@ export async function resourceAnswer(
   const review = REVIEWS.get(`${path.group}/${path.resource}`);
   if (review !== undefined && info.verb !== 'create') throw methodNotAllowed();
   const form = wantedForm(headerOf(request, 'accept'), isTrue(info.query.get('pretty')));
-  if (WITH_BODY.has(info.verb)) await readInto(exchange, subresource?.kind ?? resource.kind);
+  if (WITH_BODY.has(info.verb)) await readInto(exchange, subresource?.kind ?? resource.kind, resource.builtIn);
   if (review !== undefined) {
     checkWriteOptions('CreateOptions', info.query);
     const { body, warnings } = decodedReview(resource, exchange.body as Body, info.query);
@@ -93,7 +93,8 @@ export async function resourceAnswer(
   }
   if (path.resource === 'serviceaccounts' && path.subresource === 'token' && info.verb === 'create') {
     checkWriteOptions('CreateOptions', info.query);
-    const { body, warnings } = decodedReview(TOKEN_REQUEST, exchange.body as Body, info.query);
+    const { body: sent, warnings } = decodedReview(TOKEN_REQUEST, exchange.body as Body, info.query);
+    const body = withExpiry(sent);
     const answer = requestToken(objects, handler.issuer, path, body, exchange.received.getTime()) as Body;
     const owned = ownedReview(TOKEN_REQUEST, body, answer, managerOf(exchange), 'token');
     return { ...jsonAnswer(201, owned, form.pretty), headers: warningHeader(warnings) };
@@ -113,10 +114,11 @@ function findServed(objects: ObjectServer, path: ResourcePath): ServedResource |
   return found;
 }
 
-async function readInto(exchange: Exchange, kind: string): Promise<void> {
+async function readInto(exchange: Exchange, kind: string, builtIn: boolean): Promise<void> {
   const { request, info } = exchange;
   const type = contentTypeOf(headerOf(request, 'content-type'));
-  if (WRITES.has(info.verb)) checkContentType(info.verb, type);
+  // The objects half names the types of patches of custom kinds.
+  if (WRITES.has(info.verb) && (builtIn || info.verb !== 'patch')) checkContentType(info.verb, type);
   const bytes = await readBody(request, headerOf(request, 'content-length'));
   if (bytes.length === 0 && !WRITES.has(info.verb)) return;
   if (info.verb === 'patch') exchange.body = await parsePatch(bytes, type);
@@ -185,6 +187,12 @@ function eventForm(form: WantedForm, { info }: Exchange, resource: ServedResourc
     columns = false;
     return tableOf(object, printer(resource), shape);
   };
+}
+
+/** A request for a token that says how long it is good for. */
+function withExpiry(request: Body): Body {
+  const spec = (request['spec'] ?? {}) as Body;
+  return { ...request, spec: { ...spec, expirationSeconds: spec['expirationSeconds'] ?? 3600 } };
 }
 
 function managerOf(exchange: Exchange): string {

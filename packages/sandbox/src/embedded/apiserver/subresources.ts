@@ -216,8 +216,20 @@ function* evict(request: OtherRequest, host: SubresourceHost): Answer {
     }
     for (const budget of budgets) checkBudget(budget, host.simulated === true ? lostSince(budget, host) : 0);
   }
+  // Who watches the pod sees why it goes.
+  if (!leaving) request.store((one) => withDisruption(one, host.now()));
   yield* request.remove(objectOf(eviction['deleteOptions']));
   return { code: 201, body: { ...SUCCESS, code: 201 } };
+}
+
+function withDisruption(pod: JsonObject, now: string): JsonObject {
+  const status = objectOf(pod['status']);
+  const condition = {
+    ...{ type: 'DisruptionTarget', status: 'True', lastProbeTime: null, lastTransitionTime: now },
+    ...{ reason: 'EvictionByEvictionAPI', message: 'Eviction API: evicting' },
+  };
+  const others = listOf(status['conditions']).filter((one) => objectOf(one)['type'] !== 'DisruptionTarget');
+  return { ...pod, status: { ...status, conditions: [...others, condition] } };
 }
 
 /** How many healthy pods of a budget have gone since its status was written, which is a moment after each change. */
