@@ -316,13 +316,13 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
         }
         if (target.subresource !== undefined) found(target);
         const from = { namespace: shown(metadataOf(body)['namespace'] ?? '') };
-        // What cannot be decoded is refused first.
-        if (kind.builtIn) read({ ...target, applied: from }, body, 'keep');
-        if (nameOf(body) !== '') checkName(target, body);
-        inNamespace(target, body);
+        const reading = { ...target, applied: from };
+        const checkPlace = (): void => {
+          if (nameOf(body) !== '') checkName(target, body);
+          inNamespace(target, body);
+        };
         const want = appliedHalf(target, body);
         if (target.subresource === undefined && store.get(kind, idOf(target)) === undefined) {
-          checkName(target, body);
           const bare = withMetadata(want, {
             ...metadataOf(want),
             namespace: target.namespace,
@@ -331,14 +331,11 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
           const object = bareBirth(bare);
           const owners = applied({}, want, schema, as, time());
           const { managedFields } = metadataOf(owners);
-          return yield* created(
-            target,
-            settled(
-              { ...target, applied: from },
-              withMetadata(object, { ...metadataOf(object), managedFields }),
-              'keep',
-            ),
-          );
+          const owned = withMetadata(object, { ...metadataOf(object), managedFields });
+          const made = settled(reading, owned, 'keep');
+          checkName(target, body);
+          checkPlace();
+          return yield* created(target, made);
         }
         const stored = found(target);
         const current = yield* inVersion(stored, target);
@@ -346,11 +343,13 @@ export function createWriter(store: Store, now: () => Date, uid: () => string, p
         const other = target.subresource === undefined && kind.status && 'status' in body;
         const how = { ...as, touches: other && !jsonEqual(body['status'] ?? null, current['status']) };
         const next = applied(served(current, kind, version), want, schema, how, time(), appliedHalf(target, current));
-        // What an apply without a name makes of an object has none, unless it makes nothing.
-        if (nameOf(body) === '' && !isSameBut(next, current, 'managedFields')) checkName(target, body);
         const { uid: id, resourceVersion } = metadataOf(body);
         const asked = withMetadata(next, { ...metadataOf(next), uid: id, resourceVersion });
-        return yield* changed(target, stored, current, settled({ ...target, applied: from }, asked, 'keep'), next);
+        const made = settled(reading, asked, 'keep');
+        checkPlace();
+        // What an apply without a name makes of an object has none, unless it makes nothing.
+        if (nameOf(body) === '' && !isSameBut(next, current, 'managedFields')) checkName(target, body);
+        return yield* changed(target, stored, current, made, next);
       }),
   };
 }
