@@ -7,12 +7,18 @@ import { missingBackend } from './backends.ts';
 import { deleteObject, forget } from './deletions.ts';
 import { backendsOf, type Health, healthOf } from './health/health.ts';
 import { isComplete, rolloutOf } from './health/rollout.ts';
-import { asJson, own } from './json.ts';
+import { asJson, objectIn, own } from './json.ts';
 import { kindOf } from './merge/kinds.ts';
 import { noteRan, writeObject } from './write-object.ts';
 
 /** ms between two looks at what is waited for: the first is soon, since a definition is established in milliseconds. */
 const LOOKS = [50, 100, 200, 500, 1_000, 2_000, 5_000] as const;
+const DELETED = {
+  reason: 'UpdatePayloadResourceNotFound',
+  effect: 'Fail',
+  message: 'it was deleted while it was waited for',
+} as const;
+
 /** How long (ms) a workload may take to roll out before that counts as a failure. */
 const ROLLOUT_DEADLINE = 30 * 60_000;
 /** Looks of a reconcile, which has two workers for everything: what takes longer is reported, and looked at in the next attempt. */
@@ -91,8 +97,8 @@ async function lookAgain(attempt: Attempt, manifest: Manifest): Promise<void> {
   const live = await attempt.read(manifest, await attempt.resourceOf(manifest));
   attempt.late.delete(manifest);
   if (live !== undefined) await lateHealth(attempt, manifest, live);
-  // Its time to live may end as soon as it has completed.
-  else if (isJob(manifest)) noteRan(attempt, manifest);
+  else if (mayExpire(manifest)) noteRan(attempt, manifest);
+  else if (attempt.wish.owner.waitsForRollouts === true) attempt.fail(manifest, DELETED);
   attempt.arrived(manifest);
 }
 
@@ -112,8 +118,7 @@ async function healthy(attempt: Attempt, manifest: Manifest, written: KubeObject
     const newer = seen !== undefined && (compareVersions(versionOf(seen), versionOf(written)) ?? -1) >= 0;
     const next = newer ? seen : await attempt.read(manifest, await attempt.resourceOf(manifest));
     if (next === undefined) {
-      const message = 'it was deleted while it was waited for';
-      throw new ManifestFault({ reason: 'UpdatePayloadResourceNotFound', effect: 'Fail', message });
+      throw new ManifestFault(DELETED);
     }
     live = next;
   }
@@ -146,6 +151,11 @@ function lateHealthOf({ wish }: Attempt, manifest: Manifest, live: JsonObject): 
 
 function isJob({ id }: Manifest): boolean {
   return kindOf(id) === 'Job.batch';
+}
+
+/** Whether it is a Job that may be gone as soon as it has completed. */
+function mayExpire(manifest: Manifest): boolean {
+  return isJob(manifest) && own(objectIn(manifest.object, 'spec'), 'ttlSecondsAfterFinished') !== undefined;
 }
 
 /** Until the next look; in a reconcile, after some, the fault instead. */

@@ -146,17 +146,22 @@ export class Attempt {
   /** Says that something is waited for, since when it first was. */
   waitFor(manifest: Manifest, why: string): void {
     const key = idKey(manifest.id);
-    const since = this.memory.waits.get(key) ?? this.ports.clock.date();
-    this.memory.waits.set(key, since);
+    const { clock } = this.ports;
+    const { image } = this.wish.payload;
+    const before = this.memory.waits.get(key);
+    // Another release waits for another state of the object.
+    const wait = before?.image === image ? before : { image, since: clock.date(), at: clock.now() };
+    this.memory.waits.set(key, wait);
+    const { since } = wait;
     const was = this.#waiting.get(key);
     this.#waiting.set(key, { object: manifest.id, why, since });
     if (was?.why !== why) this.ports.onProgress(this.progress());
   }
 
-  /** How long (ms) it has been waited for, by all attempts of this process. */
+  /** How long (ms) it has been waited for, by all attempts of this process at this release. */
   waitedFor({ id }: Manifest): number {
-    const now = this.ports.clock.date();
-    return now.getTime() - (this.memory.waits.get(idKey(id)) ?? now).getTime();
+    const now = this.ports.clock.now();
+    return now - (this.memory.waits.get(idKey(id))?.at ?? now);
   }
 
   /** It is no longer waited for, unless the end does. */

@@ -112,21 +112,26 @@ test('REL-6 a workload that does not roll out within half an hour is a failure t
   let minutes = 0;
   const clock: Clock = {
     ...instantClock,
-    date: () => new Date(Date.UTC(2026, 0, 1, 0, minutes)),
+    now: () => minutes * 60_000,
+    // Somebody sets the wall clock: nothing is late by it.
+    date: () => new Date(Date.UTC(2026 + minutes, 0, 1)),
     sleep: async (ms, options) => {
       minutes += 1;
       await instantClock.sleep(ms, options);
     },
   };
   const wish = wishOf(manifestsOf(objectOf(DEPLOYMENT, 'a')));
-  const outcome = await applyOn(
-    cluster,
-    { ...wish, owner: { name: 'Payload tools', waitsForRollouts: true } },
-    { clock, memory: applyMemory() },
-  );
+  const owner = { name: 'Payload tools', waitsForRollouts: true };
+  const memory = applyMemory();
+  const outcome = await applyOn(cluster, { ...wish, owner }, { clock, memory });
   assert.equal(outcome.complete, false);
   assert.match(outcome.errors[0]?.message ?? '', /has not rolled out within 30 minutes: 0 of 1 replicas are updated/);
   assert.ok(minutes >= 30 && minutes < 60, `${minutes}`);
+  // The next release has half an hour of its own.
+  const next = wishOf(manifestsOf(objectOf(DEPLOYMENT, 'a')), { version: '2.0.0' });
+  const before = minutes;
+  await applyOn(cluster, { ...next, owner }, { clock, memory });
+  assert.ok(minutes - before >= 30, `${minutes - before}`);
 });
 
 test('REL-3 a Job that its time to live has removed is not made again for the same release', async () => {
@@ -154,4 +159,25 @@ test('REL-3 a Job that its time to live has removed is not made again for the sa
   assert.equal(made, 2);
   await apply('updating', '2.0.0');
   assert.equal(made, 3, 'another release runs it once more');
+});
+
+test('REL-6 what somebody deletes while it is waited for is no rollout; a Job with a time to live may be gone', async () => {
+  const cluster = memoryApplyCluster([resourceOf(DEPLOYMENT), resourceOf(JOB)]);
+  const owner = { name: 'Payload tools', waitsForRollouts: true };
+  const gone = async (kind: Kind, spec: Loose): Promise<string> => {
+    const key = { namespace: 'default', name: kind.plural };
+    const outcome = await applyOn(
+      cluster,
+      { ...wishOf(manifestsOf(objectOf(kind, kind.plural, spec))), owner },
+      {
+        onProgress: ({ done }) => {
+          if (done === 1) cluster.cluster.put(resourceOf(kind), key, undefined);
+        },
+      },
+    );
+    return `${outcome.complete} ${outcome.errors.map(({ reason }) => reason).join()}`;
+  };
+  assert.equal(await gone(DEPLOYMENT, {}), 'false UpdatePayloadResourceNotFound');
+  assert.equal(await gone(JOB, {}), 'false UpdatePayloadResourceNotFound');
+  assert.equal(await gone(JOB, { ttlSecondsAfterFinished: 0 }), 'true ');
 });
