@@ -15,7 +15,7 @@ import { leftToUpstream, selectionNow } from './pass/selection-now.ts';
 import { setFacts } from './pass/set-facts.ts';
 import type { PlatformPlan } from './platform.ts';
 import type { Waiting } from './policy/held.ts';
-import type { SetPolicy } from './policy/set-policy.ts';
+import { policyText } from './policy/policy-text.ts';
 import { imageOf } from './status/boot-image-store.ts';
 import { pinWords } from './status/pin-words.ts';
 import type { SetOutcome } from './status/subject.ts';
@@ -225,23 +225,6 @@ function upstreamFound(set: KeptSet, ports: Pick<ExplainPorts, 'world' | 'platfo
   if (refusal === undefined) return `there is no Deployment ${namespace}/${name}, so Drydock acts`;
   if (leftToUpstream(set, ports)) return no(refusal, besideUpstream(refusal, {}));
   return `${refusal} and leaves ${setText(set)} alone, about which a bootimagepolicy decides`;
-}
-
-function policyText(set: KeptSet, policy: SetPolicy | undefined): string {
-  if (policy === undefined) return `no bootimagepolicy selects ${setText(set)}`;
-  const { name, spec } = policy;
-  const { priority = 0, image, publication, canary, pace, windows = [], hold, retention } = spec;
-  const wishes = [
-    image?.release === undefined ? undefined : `release ${image.release}`,
-    image?.catalogue === undefined ? undefined : 'images of its catalogue',
-    publication === undefined ? undefined : `publication by ${publication.toLowerCase()}`,
-    canary?.mode === 'Machine' ? 'a canary' : undefined,
-    pace === undefined ? undefined : `a pace of ${pace.setsAtATime ?? 'all'} at a time`,
-    windows.length === 0 ? undefined : `windows ${windows.map(({ schedule }) => `"${schedule}"`).join(', ')}`,
-    hold === undefined ? undefined : `a hold${hold.until === undefined ? '' : ` until ${hold.until}`}`,
-    retention?.keep === undefined ? undefined : `${retention.keep} images as a way back`,
-  ].filter((wish) => wish !== undefined);
-  return `bootimagepolicy ${name} decides (priority ${priority})${wishes.length === 0 ? '' : `: ${wishes.join(', ')}`}`;
 }
 
 function reflectedFound({ world, now }: Pick<ExplainPorts, 'world' | 'now'>): Found {

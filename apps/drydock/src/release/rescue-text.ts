@@ -99,8 +99,7 @@ export function stepText(step: RescueStep, { forceDelete, ledger, patience }: Sh
     case 'restart':
       return `${forceDelete ? 'delete' : 'evict'} Pod ${keyText(step.pod.key)}, which has them in memory; its Deployment makes another one`;
     case 'wait':
-      if (step.for === 'ready')
-        return `wait until the pod that follows is ready, before Pod ${keyText(step.before.key)}`;
+      if (step.for === 'ready') return `wait until a new pod is ready; then Pod ${keyText(step.before.key)} is evicted`;
       return step.for === 'restart'
         ? `wait until its writer was restarted, by you, and has written (at most ${patience / 1000} s)`
         : `wait until its writer has written (at most ${patience / 1000} s)`;
